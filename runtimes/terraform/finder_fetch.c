@@ -15,6 +15,10 @@
 #define ARCHIVE "archive.zip"
 #define CHUNK   (256u << 10)
 
+/* Whose hashes these are. */
+#define LOCK_FILE "the file of --terraform-lock-file"
+#define MIRROR    "the mirror"
+
 static void close_p(int *fd)
 {
     if (*fd >= 0)
@@ -83,9 +87,9 @@ static int check_hashes(const struct checking *checking, const char *h1, const c
     const struct offer *offer = checking->offer;
 
     if (checking->locked && !package_hash_is_listed(checking->locked->hashes, h1, zh))
-        return wrong_hash("the file of --terraform-lock-file", h1, zh, error);
+        return wrong_hash(LOCK_FILE, h1, zh, error);
     if (offer->hashes && !package_hash_is_listed(offer->hashes, h1, zh))
-        return wrong_hash("the mirror", h1, zh, error);
+        return wrong_hash(MIRROR, h1, zh, error);
     if (checking->is_remote && !offer->hashes && !offer->zh && !checking->locked)
         return err_set(error, ERR_INVALID, "ProviderChecksum",
                        "the mirror has no checksum of the package; a file of --terraform-lock-file "
@@ -94,19 +98,24 @@ static int check_hashes(const struct checking *checking, const char *h1, const c
     return 0;
 }
 
-/* Before the archive is opened: what says its SHA-256 has to be right. */
+/* A list without an h1 decides before the archive is opened. */
+static bool refuses_archive(const char *hashes, const char *zh)
+{
+    return hashes && !strstr(hashes, "h1:") && !package_hash_is_listed(hashes, NULL, zh);
+}
+
 static int check_archive(const struct checking *checking, const char *zh, struct error *error)
 {
     const struct offer *offer = checking->offer;
+    bool is_locked_out = checking->locked && refuses_archive(checking->locked->hashes, zh);
 
     if (offer->zh && !str_equal(offer->zh, zh))
         return err_set(error, ERR_INVALID, "ProviderChecksum",
                        "the archive's SHA-256 is %s, and has to be %s", zh, offer->zh);
-    /* A list without an h1 decides now. */
-    if (offer->hashes && !strstr(offer->hashes, "h1:") &&
-        !package_hash_is_listed(offer->hashes, NULL, zh))
+    if (is_locked_out || refuses_archive(offer->hashes, zh))
         return err_set(error, ERR_INVALID, "ProviderChecksum",
-                       "the archive's SHA-256 is zh:%s, which the mirror does not list", zh);
+                       "the archive's SHA-256 is zh:%s, which %s does not list", zh,
+                       is_locked_out ? LOCK_FILE : MIRROR);
     return 0;
 }
 

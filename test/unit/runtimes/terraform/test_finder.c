@@ -397,6 +397,8 @@ static void a_lock_file_decides(void)
         {"1.0.0", "1.1.0", "h1", ERR_NOT_FOUND, "that matches 1.1.0, 1.0.0"},
         {"1.0.0", NULL, "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=", ERR_INVALID,
          "which the file of --terraform-lock-file does not list"},
+        {"1.0.0", NULL, "zh:0000000000000000000000000000000000000000000000000000000000000000",
+         ERR_INVALID, ", which the file of --terraform-lock-file does not list"},
     };
     struct stage stage;
 
