@@ -86,6 +86,9 @@ struct runtime_scope {
                                      `before` and `after` are the same either way */
     bool force;                   /* an object that cannot be changed as wanted may be replaced,
                                      unless its own settings say otherwise */
+    const struct record *const *records; /* what State has of the Spec's objects as the session is
+                                     opened, of all types: n_records. Borrowed for open() */
+    size_t n_records;
     bool terminating;             /* the Spec's own namespace is being deleted */
     bool identity_leaves;         /* only resources with relations.last are left: the identity may
                                      already be deleted */

@@ -92,6 +92,10 @@ int tf_apply(struct runtime_step *base, const struct runtime_call *call,
         return err_set(error, ERR_INTERNAL, "ProviderFailed", "a value of it is not known yet");
     r = visit_begin(&visit, step->pool, step->need, step->type, call, &failure);
     visit.call.deadline = system_clock.monotonic(&system_clock) + base->limit;
+    if (r >= 0 && visit.instance->provider != step->provider)
+        r = err_set(&failure, ERR_CONFLICT, "ProviderReplaced",
+                    "the provider %s planned it, and %s serves now", step->provider->name,
+                    visit.instance->provider->name);
     if (r >= 0)
         r = carry_out(step, &visit, ret, &failure);
     visit_end(&visit);

@@ -16,9 +16,10 @@ int memory_make(const struct resource_type *type, const struct tf_state *state,
     if (r < 0)
         return r;
     base64_encode(&private, state->private.data, state->private.length);
-    *ret = value_pack("{s:s, s:s, s:s, s:I, s:s, s:v}", "provider", provider->address, "version",
-                      provider->version, "type", type->name, "schemaVersion", type->schema->version,
-                      "private", private.data, "state", json);
+    *ret =
+        value_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:v}", "provider", provider->address, "version",
+                   provider->version, "hash", provider->h1, "type", type->name, "schemaVersion",
+                   type->schema->version, "private", private.data, "state", json);
     return *ret ? 0 : err_set(error, ERR_TOO_LARGE, NULL, "the resource's state is too large");
 }
 

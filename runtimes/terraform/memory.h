@@ -2,7 +2,10 @@
  * What State keeps of a resource for its provider, in the record's `memory`:
  *
  *   {"provider": "registry.terraform.io/hashicorp/random", "version": "3.7.2",
- *    "type": "random_password", "schemaVersion": 3, "private": "<base64>", "state": {…}}
+ *    "hash": "h1:…", "type": "random_password", "schemaVersion": 3, "private": "<base64>",
+ *    "state": {…}}
+ *
+ * `hash` is that of the package that wrote it (known.h).
  *
  * `state` is the JSON of Terraform's own state files, which a provider reads again even if its
  * schema has changed since. It has all values, so that State keeps it secret.

@@ -25,6 +25,7 @@ struct need *need_new(const struct source *source, const struct need_owner *owne
     need->namespace_name = str_new(owner->namespace_name);
     need->configuration = value_ref(configuration);
     need->environment = value_ref(owner->environment);
+    need->known = known_ref(owner->known);
     hash_add_str(hash, owner->namespace_name);
     hash_add_str(hash, owner->account ? owner->account : "");
     add(hash, configuration);
@@ -48,6 +49,7 @@ void need_unref(struct need *need)
     free(need->namespace_name);
     value_unref(need->configuration);
     value_unref(need->environment);
+    known_unref(need->known);
     free(need);
 }
 

@@ -414,6 +414,7 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
         import_redact(import_id(target), &failure);
         return err_copy(error, &failure);
     }
+    planning.step->provider = planning.visit.instance->provider;
     *ret = &planning.step->base;
     planning.step = NULL;
     return 0;

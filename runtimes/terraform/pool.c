@@ -9,7 +9,6 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/environment.h"
-#include "runtimes/terraform/mirror.h"
 #include "runtimes/terraform/plugin/folder.h"
 #include "runtimes/terraform/quota.h"
 
@@ -25,7 +24,8 @@
 enum phase { STARTING, READY, FAILED };
 
 struct pooled {
-    struct instance base; /* first */
+    struct instance base;    /* first */
+    struct package *package; /* that its program is of */
     LIST_ENTRY(pooled) entry;
     char key[HASH_HEX_SIZE];
     char *namespace_name;         /* whose it is */
@@ -47,8 +47,8 @@ struct pool {
     struct pooled_list list;
     size_t count;
     struct strmap providers; /* program -> struct provider */
-    struct strmap found;     /* what was needed, "ADDRESS VERSION" -> struct provider */
-    char *folder;            /* folder_claim() */
+    struct finder *finder;
+    char *folder; /* folder_claim() */
     int folder_lock;
     bool has_begun, stopping;
     pthread_t sweeper;
@@ -72,43 +72,45 @@ const struct source *pool_find_allowed(const struct pool *pool, const struct sou
 /* ---- Starting a process ---- */
 
 /* With the lock: the provider whose program this is. */
-static struct provider *known_provider(struct pool *pool, const struct source *source,
-                                       const struct mirror_found *found)
+static struct provider *provider_of(struct pool *pool, const struct source *source,
+                                    const struct found *found)
 {
     struct provider *provider = strmap_get(&pool->providers, found->program);
 
     if (!provider) {
-        provider = provider_new(source, found->version, found->program);
+        provider = provider_new(source, found);
         strmap_put(&pool->providers, provider->program, provider);
     }
     return provider;
 }
 
-/* With the lock. A version is looked for once: the same one serves until the operator ends, even if
- * the folder has a newer one by then. */
-static int find_provider(struct pool *pool, const struct need *need, struct provider **ret,
+/* A package that the lock file lists is the platform's choice, for all Specs. */
+static int check_package(struct pool *pool, const struct need *need, const struct found *found,
                          struct error *error)
 {
+    _cleanup_free_ char *name = str_printf("%s %s", need->source.shown, found->version);
+    int r = found->is_locked ? 0
+                             : known_check(need->known, need->source.address, found->version, name,
+                                           found->package->h1, error);
+
+    if (r < 0)
+        finder_doubt(pool->finder, &need->source);
+    return r;
+}
+
+static int find_program(struct pool *pool, const struct need *need, const struct plugin_call *call,
+                        struct found *ret, struct error *error)
+{
     const struct source *allowed = pool_find_allowed(pool, &need->source);
-    _cleanup_(mirror_found_done) struct mirror_found found = {0};
-    _cleanup_free_ char *wanted =
-        str_printf("%s %s", need->source.address, need->source.version ? need->source.version : "");
     int r;
 
-    *ret = strmap_get(&pool->found, wanted);
-    if (*ret)
-        return 0;
-    if (!allowed || !pool->config.mirror)
+    if (!allowed)
         return err_set(error, ERR_UNSUPPORTED, "ProviderNotAllowed",
                        "the provider %s is not one that the operator may run: its flag "
                        "--terraform-provider names those",
                        need->source.shown);
-    r = mirror_find(pool->config.mirror, allowed, need->source.version, &found, error);
-    if (r < 0)
-        return r;
-    *ret = known_provider(pool, allowed, &found);
-    strmap_put(&pool->found, TAKE(wanted), *ret);
-    return 0;
+    r = finder_find(pool->finder, allowed, &need->source, call->deadline, call->cancel, ret, error);
+    return r < 0 ? r : check_package(pool, need, ret, error);
 }
 
 static int start(struct pool *pool, struct instance *instance, const struct need *need,
@@ -153,6 +155,7 @@ static void free_pooled(struct pooled *pooled)
 {
     plugin_free(pooled->base.plugin);
     free(pooled->namespace_name);
+    package_give_back(pooled->package);
     free(pooled);
 }
 
@@ -265,11 +268,14 @@ static void leave(struct pool *pool, struct pooled *pooled)
         pthread_cond_broadcast(&pool->changed);
 }
 
-static struct pooled *begin(struct pool *pool, struct provider *provider, const struct need *need)
+/* Takes the package over. */
+static struct pooled *begin(struct pool *pool, struct provider *provider, struct found *found,
+                            const struct need *need)
 {
     struct pooled *pooled = NEW(struct pooled);
 
     pooled->base.provider = provider;
+    pooled->package = TAKE(found->package);
     memcpy(pooled->key, need->key, sizeof(pooled->key));
     pooled->namespace_name = str_new(need->namespace_name);
     pooled->memory = USUAL_MEMORY;
@@ -332,6 +338,10 @@ static int begin_threads(struct pool *pool, struct error *error)
         r = folder_claim(pool->config.folder, &pool->folder, &pool->folder_lock, error);
     if (r < 0 || pool->has_begun)
         return r;
+    if (!pool->config.finder.cache)
+        pool->config.finder.cache = pool->folder;
+    if (!pool->finder)
+        pool->finder = finder_new(&pool->config.finder);
     if (pthread_create(&pool->sweeper, NULL, sweep, pool) != 0)
         return err_set(error, ERR_UNAVAILABLE, "ThreadNotStarted", "a thread cannot be started");
     pthread_setname_np(pool->sweeper, "tf-pool");
@@ -351,13 +361,13 @@ static void on_cancel(void *arg)
 }
 
 /* With the lock. *ret: with this user counted. */
-static int take_once(struct pool *pool, const struct need *need, const struct plugin_call *call,
-                     struct pooled **ret, struct error *error)
+static int take_once(struct pool *pool, const struct need *need, struct found *found,
+                     const struct plugin_call *call, struct pooled **ret, struct error *error)
 {
-    struct provider *provider;
+    struct provider *provider = provider_of(pool, &need->source, found);
     struct pooled *pooled = NULL;
     enum quota_answer answer;
-    int r = find_provider(pool, need, &provider, error);
+    int r = 0;
 
     while (r >= 0 && !(pooled = find(pool, provider, need->key)) &&
            (answer = ask_quota(pool, need)) != QUOTA_FREE)
@@ -367,7 +377,7 @@ static int take_once(struct pool *pool, const struct need *need, const struct pl
     if (pooled) {
         pooled->users++;
     } else {
-        pooled = begin(pool, provider, need);
+        pooled = begin(pool, provider, found, need);
         pooled->users++;
         launch(pool, pooled, need, call);
     }
@@ -392,8 +402,15 @@ static int take(struct pool *pool, const struct need *need, const struct plugin_
     int r;
 
     do {
+        _cleanup_(found_done) struct found found = {0};
+
         failure = (struct error){0};
-        r = take_once(pool, need, call, ret, &failure);
+        r = find_program(pool, need, call, &found, &failure);
+        if (r < 0)
+            break;
+        pthread_mutex_lock(&pool->lock);
+        r = take_once(pool, need, &found, call, ret, &failure);
+        pthread_mutex_unlock(&pool->lock);
     } while (r == ERR_CANCELLED && !cancel_fired(call->cancel));
     return err_copy(error, &failure);
 }
@@ -407,9 +424,9 @@ int pool_take(struct pool *pool, struct need *need, const struct plugin_call *ca
 
     pthread_mutex_lock(&pool->lock);
     r = begin_threads(pool, error);
+    pthread_mutex_unlock(&pool->lock);
     if (r >= 0)
         r = take(pool, need, call, &pooled, error);
-    pthread_mutex_unlock(&pool->lock);
     cancel_unlisten(call->cancel, listener);
     if (r >= 0)
         *ret = &pooled->base;
@@ -434,7 +451,6 @@ struct pool *pool_new(const struct pool_config *config)
     condition_init(&pool->changed);
     LIST_INIT(&pool->list);
     strmap_init(&pool->providers);
-    strmap_init(&pool->found);
     return pool;
 }
 
@@ -464,9 +480,7 @@ void pool_free(struct pool *pool)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&pool->providers, e));)
         provider_free(e->value);
     strmap_done(&pool->providers);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&pool->found, e));)
-        free((void *)(uintptr_t)e->key);
-    strmap_done(&pool->found);
+    finder_free(pool->finder);
     if (pool->folder) {
         folder_remove(pool->folder);
         close(pool->folder_lock);

@@ -13,13 +13,14 @@
 #ifndef RUNTIMES_TERRAFORM_POOL_H
 #define RUNTIMES_TERRAFORM_POOL_H
 
+#include "runtimes/terraform/finder.h"
 #include "runtimes/terraform/need.h"
 #include "runtimes/terraform/provider.h"
 
 struct pool;
 
 struct pool_config {
-    const char *mirror;            /* mirror.h; NULL: none */
+    struct finder_config finder;   /* cache: NULL: in the folder */
     const struct source *allowed;  /* providers that may run */
     size_t n_allowed;
     const char *folder;            /* for temporary folders of processes */
@@ -42,7 +43,8 @@ struct instance {
 };
 
 /* Gives a process that was configured; starts it if it is not there. ERR_UNSUPPORTED
- * ProviderNotAllowed; ERR_NOT_FOUND ProviderNotFound; errors of the start and the configuration. */
+ * ProviderNotAllowed; ERR_FORBIDDEN ProviderChanged (known.h); the errors of finder_find(), of the
+ * start and of the configuration. */
 int pool_take(struct pool *pool, struct need *need, const struct plugin_call *call,
               struct instance **ret, struct error *error);
 void pool_give_back(struct pool *pool, struct instance *instance); /* accepts NULL */

@@ -7,14 +7,15 @@
 /* Bytes of all schemas of a provider that is small. */
 #define SMALL_SCHEMAS (1u << 20)
 
-struct provider *provider_new(const struct source *source, const char *version, const char *program)
+struct provider *provider_new(const struct source *source, const struct found *found)
 {
     struct provider *provider = NEW(struct provider);
 
     provider->address = str_new(source->address);
-    provider->version = str_new(version);
-    provider->name = str_printf("%s %s", source->shown, version);
-    provider->program = str_new(program);
+    provider->version = str_new(found->version);
+    provider->name = str_printf("%s %s", source->shown, found->version);
+    provider->program = str_new(found->program);
+    provider->h1 = str_new(found->package->h1);
     pthread_mutex_init(&provider->lock, NULL);
     strmap_init(&provider->schemas);
     return provider;
@@ -40,6 +41,7 @@ void provider_free(struct provider *provider)
     free(provider->version);
     free(provider->name);
     free(provider->program);
+    free(provider->h1);
     free(provider);
 }
 

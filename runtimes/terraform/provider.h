@@ -10,6 +10,7 @@
 #include <pthread.h>
 
 #include "engine/base/strmap.h"
+#include "runtimes/terraform/finder.h"
 #include "runtimes/terraform/plugin/plugin.h"
 #include "runtimes/terraform/schema/schema.h"
 #include "runtimes/terraform/source.h"
@@ -19,6 +20,7 @@ struct provider {
     char *version;
     char *name; /* for messages: "hashicorp/random 3.7.2" */
     char *program;
+    char *h1; /* of its package (package/hash.h) */
 
     pthread_mutex_t lock; /* of what follows */
     struct tf_schema *own; /* of its configuration; NULL: not known yet */
@@ -27,8 +29,7 @@ struct provider {
     bool schema_is_optional; /* a process can be called without asking for its schemas first */
 };
 
-struct provider *provider_new(const struct source *source, const char *version,
-                              const char *program);
+struct provider *provider_new(const struct source *source, const struct found *found);
 void provider_free(struct provider *provider);
 
 /* Asks a new process for its schemas, if it has to be asked, or they are not known. */

@@ -24,6 +24,7 @@ static int open_session(struct runtime *runtime, const struct runtime_scope *sco
     session->namespace_name = str_new(scope->key.namespace_name);
     session->account = str_new(value_get_string(scope->identity, "serviceAccountName"));
     session->environment = TAKE(environment);
+    session->known = known_new(scope->records, scope->n_records, scope->context);
     *ret = session;
     return 0;
 }
@@ -35,6 +36,7 @@ static void close_session(struct runtime_session *session)
     free(session->namespace_name);
     free(session->account);
     value_unref(session->environment);
+    known_unref(session->known);
     free(session);
 }
 
@@ -43,7 +45,8 @@ struct need *session_need(const struct runtime_session *session, const struct so
 {
     const struct need_owner owner = {.namespace_name = session->namespace_name,
                                      .account = session->account,
-                                     .environment = session->environment};
+                                     .environment = session->environment,
+                                     .known = session->known};
 
     return need_new(source, &owner, value_get(extensions, "providerMeta"));
 }
@@ -76,7 +79,7 @@ struct runtime *tf_runtime_new(const struct tf_runtime_config *config)
     struct tf_runtime *runtime = NEW(struct tf_runtime);
 
     runtime->base.ops = &tf_runtime_ops;
-    runtime->pool = pool_new(&(struct pool_config){.mirror = config->mirror,
+    runtime->pool = pool_new(&(struct pool_config){.finder = config->finder,
                                                    .allowed = config->allowed,
                                                    .n_allowed = config->n_allowed,
                                                    .folder = config->folder,

@@ -17,6 +17,7 @@ struct runtime_session {
     char *namespace_name;
     char *account;                   /* the ServiceAccount's name, or NULL */
     const struct value *environment; /* of providers (environment.h); or NULL */
+    struct known *known;             /* which packages of providers may run */
 };
 
 /* What a resource with these extensions needs. */
@@ -61,6 +62,7 @@ struct tf_step {
     struct runtime_step base; /* first */
     struct pool *pool;
     struct need *need;
+    const struct provider *provider; /* that planned it, and so is to carry it out */
     char *type;
     struct buf prior;        /* null: the object is created */
     struct buf config;       /* empty: the object is deleted */

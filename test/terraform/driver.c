@@ -230,11 +230,12 @@ static void open_driver(struct driver *driver, char **argv)
     driver->allowed = NEW_ARRAY(struct source, driver->n_allowed + 1);
     for (size_t i = 0; i < driver->n_allowed; i++)
         must(source_read(argv[3 + i], '@', &driver->allowed[i], &error), &error);
-    driver->runtime = tf_runtime_new(&(struct tf_runtime_config){.mirror = argv[1],
-                                                                 .allowed = driver->allowed,
-                                                                 .n_allowed = driver->n_allowed,
-                                                                 .folder = "/tmp",
-                                                                 .allow_unconfined = true});
+    driver->runtime = tf_runtime_new(
+        &(struct tf_runtime_config){.finder = {.mirror = argv[1], .cache_bytes = UINT64_C(1) << 32},
+                                    .allowed = driver->allowed,
+                                    .n_allowed = driver->n_allowed,
+                                    .folder = "/tmp",
+                                    .allow_unconfined = true});
     driver->store = file_store_new(argv[2]);
     driver->executor =
         executor_new(&(struct executor_config){.clock = &system_clock, .threads = THREADS});

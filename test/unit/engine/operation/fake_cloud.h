@@ -75,6 +75,7 @@ struct fake_cloud {
     unsigned next_id, next_serial;
     unsigned creates, updates, deletes, reads;
     unsigned opens;           /* calls of open() */
+    unsigned given;           /* records that the last call of open() was given */
     unsigned open_blocks;     /* this call of open() does not answer before it is 0; 0: none */
     unsigned open_failures;   /* so many calls of open() are ERR_UNAVAILABLE */
     unsigned sessions, steps; /* that are there */

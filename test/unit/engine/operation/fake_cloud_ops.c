@@ -112,9 +112,12 @@ static int open_session(struct runtime *base, const struct runtime_scope *scope,
     int r = fake_world_enter(cloud->world, error);
     unsigned number;
 
-    (void)scope, (void)call;
+    (void)call;
     if (r < 0)
         return r;
+    cloud->given = 0;
+    for (size_t i = 0; i < scope->n_records; i++)
+        cloud->given += *scope->records[i]->id != '\0';
     number = ++cloud->opens;
     while (number == cloud->open_blocks) {
         cloud->blocked++;

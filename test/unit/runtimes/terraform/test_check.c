@@ -76,8 +76,8 @@ static void resources_are_checked(void)
     struct spec_type type;
 
     CU_ASSERT_FATAL(source_read("hashicorp/random", '@', &allowed, NULL) == 0);
-    runtime = tf_runtime_new(
-        &(struct tf_runtime_config){.mirror = "/nowhere", .allowed = &allowed, .n_allowed = 1});
+    runtime = tf_runtime_new(&(struct tf_runtime_config){
+        .finder.mirror = "/nowhere", .allowed = &allowed, .n_allowed = 1});
     type = (struct spec_type){.name = "Terraform", .checks = runtime->ops->check, .arg = runtime};
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         _cleanup_value_ const struct value *object =
