@@ -6,6 +6,7 @@
  *   schema/    the schema of a resource, and what is done by it
  *   proto/     the messages of the providers' protocol
  *   plugin/    a provider's process, and calls to it
+ *   tfstate/   Terraform's state files, which are read and written
  *   .          which provider (source, version, mirror), their processes (pool), the calls for one
  *              resource, and its life: plan, apply, read (session.h)
  *

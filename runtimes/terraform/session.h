@@ -17,6 +17,8 @@ struct runtime_session {
     char *namespace_name;
     char *account;                   /* the ServiceAccount's name, or NULL */
     const struct value *environment; /* of providers (environment.h); or NULL */
+    const struct value *existing;    /* takeover.h; or NULL */
+    struct error existing_error;     /* if its code is set, it is not known what there is */
 };
 
 /* What a resource with these extensions needs. */

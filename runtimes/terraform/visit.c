@@ -91,5 +91,5 @@ int visit_observe(const struct visit *visit, const struct tf_state *state, const
     if (r < 0 || !ret->now.result)
         return r;
     ret->now.presence = PRESENCE_PRESENT;
-    return memory_make(&visit->type, state, &ret->memory, error);
+    return memory_make(&visit->type, state, like, &ret->memory, error);
 }
