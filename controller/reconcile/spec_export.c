@@ -113,8 +113,8 @@ static int make_file(struct runtime *runtime, const struct ledger_records *recor
                      const struct runtime_mark *mark, struct buf *data, struct error *error)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
-    int r = runtime->ops->foreign->write(runtime, records->items, records->count, mark, &text,
-                                         error);
+    int r =
+        runtime->ops->foreign->write(runtime, records->items, records->count, mark, &text, error);
 
     if (r >= 0) {
         r = gzip_compress(text.data, text.length, data);
@@ -203,11 +203,10 @@ static const struct value *next_object(const struct run *run, const struct writt
     static const char *const managed[] = {"metadata", "managedFields"};
     static const char *const at_data[] = {"data", KEY};
     const struct value *object =
-        written->object
-            ? value_copy_without(written->object, managed, ARRAY_SIZE(managed))
-            : value_pack("{s:s, s:s, s:{s:s, s:s}, s:s}", "apiVersion", "v1", "kind", "Secret",
-                         "metadata", "name", written->name, "namespace",
-                         run->subject.key.namespace_name, "type", "Opaque");
+        written->object ? value_copy_without(written->object, managed, ARRAY_SIZE(managed))
+                        : value_pack("{s:s, s:s, s:{s:s, s:s}, s:s}", "apiVersion", "v1", "kind",
+                                     "Secret", "metadata", "name", written->name, "namespace",
+                                     run->subject.key.namespace_name, "type", "Opaque");
     struct buf text = BUF_INIT;
 
     base64_encode(&text, data->data, data->length);
@@ -285,9 +284,8 @@ static bool has_any(struct runtime *runtime, const struct ledger_records *record
     return false;
 }
 
-static int bring_up_to_date(const struct run *run, struct runtime *runtime,
-                            struct written *written, const struct ledger_records *records,
-                            struct error *error)
+static int bring_up_to_date(const struct run *run, struct runtime *runtime, struct written *written,
+                            const struct ledger_records *records, struct error *error)
 {
     int r = load(run, written, error);
 
@@ -344,8 +342,8 @@ static void note(struct run *run, const char *name, struct error *problem)
 void spec_export(struct run *run, struct ledger *ledger)
 {
     struct runtime *runtime = spec_secret_runtime(run);
-    _cleanup_(written_done) struct written written = {
-        .name = spec_secret_of(run, "to").name, .data = BUF_INIT};
+    _cleanup_(written_done) struct written written = {.name = spec_secret_of(run, "to").name,
+                                                      .data = BUF_INIT};
     struct ledger_records records;
     struct error problem = {0};
 

@@ -31,9 +31,9 @@ static char *user_of(const struct run *run)
 {
     const char *account = run_account(run);
 
-    return account ? str_printf("system:serviceaccount:%s:%s", run->subject.key.namespace_name,
-                                account)
-                   : NULL;
+    return account
+               ? str_printf("system:serviceaccount:%s:%s", run->subject.key.namespace_name, account)
+               : NULL;
 }
 
 static int get(const struct run *run, const struct kube_kind *kind, const char *name,

@@ -38,8 +38,7 @@ static int read_text(const struct spec_secret *secret, const struct value *objec
 {
     _cleanup_buf_ struct buf bytes = BUF_INIT;
     size_t length;
-    const char *data =
-        value_string_n(value_get(value_get(object, "data"), secret->key), &length);
+    const char *data = value_string_n(value_get(value_get(object, "data"), secret->key), &length);
     int r = 0;
 
     if (!data)
@@ -111,8 +110,7 @@ static int find(const struct run *run, struct runtime *runtime, const struct tar
                 const struct buf *text, const struct value **ret, struct error *error)
 {
     const struct reconcile_context *context = run->context;
-    struct slot slot = {.slots = context->slots,
-                        .namespace_name = run->subject.key.namespace_name};
+    struct slot slot = {.slots = context->slots, .namespace_name = run->subject.key.namespace_name};
     int r = 0;
 
     if (text->length > RUNTIME_SMALL_ANSWER)

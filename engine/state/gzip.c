@@ -23,8 +23,7 @@ static int deflate_all(z_stream *stream, struct buf *to)
 
 int gzip_compress(const void *bytes, size_t length, struct buf *to)
 {
-    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)bytes,
-                       .avail_in = (unsigned)length};
+    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)bytes, .avail_in = (unsigned)length};
     int r;
 
     if (length > UINT32_MAX)
@@ -58,8 +57,7 @@ static int inflate_all(z_stream *stream, struct buf *to)
 
 int gzip_expand(const void *bytes, size_t length, struct buf *to)
 {
-    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)bytes,
-                       .avail_in = (unsigned)length};
+    z_stream stream = {.next_in = (unsigned char *)(uintptr_t)bytes, .avail_in = (unsigned)length};
     int r;
 
     if (length > UINT32_MAX)

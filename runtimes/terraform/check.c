@@ -41,8 +41,7 @@ static void note_addresses(struct checks *checks, const struct spec *spec)
 {
     for (size_t i = 0; i < spec->n_resources; i++) {
         const struct resource *resource = &spec->resources[i];
-        char *address =
-            str_equal(resource->type, TF_RUNTIME_TYPE) ? address_of(resource) : NULL;
+        char *address = str_equal(resource->type, TF_RUNTIME_TYPE) ? address_of(resource) : NULL;
 
         if (!address || strmap_get(&checks->addresses, address))
             free(address);

@@ -5,10 +5,8 @@
 #include "engine/base/str.h"
 
 int memory_make(const struct resource_type *type, const struct tf_state *state,
-                const struct value *attributes, const struct value **ret, struct error *error)
+                const struct value *sensitive, const struct value **ret, struct error *error)
 {
-    _cleanup_value_ const struct value *sensitive =
-        tf_sensitive_paths(type->schema->block, attributes);
     const struct provider *provider = type->instance->provider;
     _cleanup_value_ const struct value *json = NULL;
     _cleanup_buf_ struct buf private = BUF_INIT;
@@ -18,9 +16,10 @@ int memory_make(const struct resource_type *type, const struct tf_state *state,
     if (r < 0)
         return r;
     base64_encode(&private, state->private.data, state->private.length);
-    *ret = value_pack("{s:s, s:s, s:s, s:I, s:s, s:v, s:v?}", "provider", provider->address, "version",
-                      provider->version, "type", type->name, "schemaVersion", type->schema->version,
-                      "private", private.data, "state", json, "sensitive", sensitive);
+    *ret =
+        value_pack("{s:s, s:s, s:s, s:I, s:s, s:v, s:v?}", "provider", provider->address, "version",
+                   provider->version, "type", type->name, "schemaVersion", type->schema->version,
+                   "private", private.data, "state", json, "sensitive", sensitive);
     return *ret ? 0 : err_set(error, ERR_TOO_LARGE, NULL, "the resource's state is too large");
 }
 

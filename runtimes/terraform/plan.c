@@ -178,7 +178,7 @@ static bool is_recorded(const struct planning *planning)
 static int fill_unchanged(struct planning *planning, struct error *error)
 {
     struct runtime_step *step = &planning->step->base;
-    int r = memory_make(&planning->visit.type, &planning->live, step->attributes,
+    int r = memory_make(&planning->visit.type, &planning->live, planning->step->sensitive,
                         &step->memory, error);
 
     if (r < 0)
@@ -250,7 +250,7 @@ static int fill_adopt(struct planning *planning, struct error *error)
 {
     struct runtime_step *step = &planning->step->base;
     bool is_changed = !value_equal(planning->before, planning->after);
-    int r = memory_make(&planning->visit.type, &planning->live, step->attributes,
+    int r = memory_make(&planning->visit.type, &planning->live, planning->step->sensitive,
                         &step->memory, error);
 
     if (r < 0)
@@ -303,6 +303,8 @@ static int plan_object(struct planning *planning, struct error *error)
     int r;
 
     step->attributes = tf_mark(planning->visit.schema->block, planning->target->attributes);
+    planning->step->sensitive =
+        tf_sensitive_paths(planning->visit.schema->block, planning->target->attributes);
     r = configure(planning, error);
     if (r < 0)
         return r;
@@ -458,6 +460,7 @@ void tf_step_free(struct runtime_step *base)
     free((void *)(uintptr_t)base->reason);
     need_unref(step->need);
     free(step->type);
+    value_unref(step->sensitive);
     buf_done(&step->prior);
     buf_done(&step->config);
     tf_state_done(&step->planned);

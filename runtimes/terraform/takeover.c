@@ -8,8 +8,8 @@
 int takeover_find(const struct runtime_session *session, const struct runtime_target *target,
                   const struct value **ret, struct error *error)
 {
-    bool counts = target->attributes && !target->prior && target->part == TARGET_WHOLE &&
-                  !import_id(target);
+    bool counts =
+        target->attributes && !target->prior && target->part == TARGET_WHOLE && !import_id(target);
 
     *ret = NULL;
     if (!counts)

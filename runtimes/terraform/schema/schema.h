@@ -83,8 +83,9 @@ const struct value *tf_propose(const struct tf_block *block, const struct value 
  * stays NULL. NULL also if a bound of limits.h was passed. */
 const struct value *tf_mark(const struct tf_block *block, const struct value *value);
 
-/* The paths of what is sensitive in a Spec's attributes, as Terraform's state has them: of an
- * element of a set, the set's; none of what may only be written.
+/* The paths of what is sensitive in a Spec's attributes, which have to be as the Spec has them, not
+ * yet marked by the schema: Terraform's state has them in this form, and knows the schema's without
+ * it. Of an element of a set, the set's.
  *
  *   [[{"type": "get_attr", "value": "tags"},
  *     {"type": "index", "value": {"value": "key", "type": "string"}}]]

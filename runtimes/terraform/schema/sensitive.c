@@ -96,12 +96,9 @@ static void add_nested(struct value_builder *b, const struct tf_nested *nested,
     }
 }
 
-/* What may only be written is not in a state, and sensitive for us alone. */
 static void add_attribute(struct value_builder *b, const struct tf_attribute *attribute,
                           const struct value *value, const struct step *at)
 {
-    if (attribute->write_only)
-        return;
     if (attribute->nested)
         add_nested(b, attribute->nested, value, at);
     else

@@ -50,8 +50,9 @@ static int read_file(const char *text, size_t length, const struct value **ret, 
 
     if (r < 0)
         return bad_file(error, r,
-                        r == ERR_TOO_LARGE ? "it is larger, or nested deeper, than a document may be"
-                                           : "it is not JSON");
+                        r == ERR_TOO_LARGE
+                            ? "it is larger, or nested deeper, than a document may be"
+                            : "it is not JSON");
     if (!value_is(file, VALUE_OBJECT))
         return bad_file(error, ERR_INVALID, "it is no state file of Terraform: it is no object");
     r = check_version(file, error);
@@ -187,9 +188,10 @@ static const struct value *elsewhere(const struct value *file, const struct tf_a
         const struct value *resource = value_at(resources, i);
 
         if (is_named(resource, address))
-            return problem("Terraform's state has no %s, but %s.%s: say by extensions[" STATE_ADDRESS
-                           "] if that is meant; for a new object give the resource another name",
-                           text, value_get_string(resource, "module"), text);
+            return problem(
+                "Terraform's state has no %s, but %s.%s: say by extensions[" STATE_ADDRESS
+                "] if that is meant; for a new object give the resource another name",
+                text, value_get_string(resource, "module"), text);
     }
     return NULL;
 }
@@ -269,9 +271,10 @@ static const struct value *objection(const struct place_of *found, const char *p
                        "deleted (\"deposed\"): let `terraform apply` delete it first",
                        address);
     if (is_null(attributes) && value_get(instance, "attributes_flat"))
-        return problem("Terraform's state has %s in the form of Terraform 0.11: let a later version "
-                       "write it, by `terraform apply -refresh-only`",
-                       address);
+        return problem(
+            "Terraform's state has %s in the form of Terraform 0.11: let a later version "
+            "write it, by `terraform apply -refresh-only`",
+            address);
     if (!value_is(attributes, VALUE_OBJECT))
         return problem("Terraform's state is damaged: %s has no attributes", address);
     if (value_int(value_get(instance, "schema_version"), -1) < 0)
@@ -287,12 +290,11 @@ static const struct value *describe(const struct place_of *found, const struct t
 {
     const struct value *private = value_get(found->instance, "private");
 
-    return value_pack("{s:s, s:s, s:s, s:I, s:s, s:v, s:V}", "address", text, "provider", provider,
-                      "type", address->type, "schemaVersion",
-                      value_int(value_get(found->instance, "schema_version"), 0), "private",
-                      value_string(private) ? value_string(private) : "", "state",
-                      value_get(found->instance, "attributes"), "sensitive",
-                      sensitive_of(found->instance));
+    return value_pack(
+        "{s:s, s:s, s:s, s:I, s:s, s:v, s:V}", "address", text, "provider", provider, "type",
+        address->type, "schemaVersion", value_int(value_get(found->instance, "schema_version"), 0),
+        "private", value_string(private) ? value_string(private) : "", "state",
+        value_get(found->instance, "attributes"), "sensitive", sensitive_of(found->instance));
 }
 
 /* A reference; NULL: the file does not have it. */

@@ -127,9 +127,8 @@ static int check_pair(const struct entry *a, const struct entry *b, struct error
 
     if (compare_resources(a, b) != 0)
         return 0;
-    if (compare(a, b) == 0 ||
-        (compare_keys(a->address.key, b->address.key) == 0 &&
-         !str_equal(a->record->id, b->record->id)))
+    if (compare(a, b) == 0 || (compare_keys(a->address.key, b->address.key) == 0 &&
+                               !str_equal(a->record->id, b->record->id)))
         return err_set(error, ERR_INVALID, "InvalidAddress",
                        "\"%s\" and \"%s\" have the same address in Terraform's state, %s: say "
                        "others by extensions[" STATE_ADDRESS "]",
@@ -168,8 +167,8 @@ static void add_dependency(struct dependencies *found, const struct record *reco
     struct tf_address address = {0};
 
     if (!is_ours(record)) {
-        found->beyond = mem_grow(found->beyond, found->n_beyond, &found->capacity,
-                                 sizeof(*found->beyond));
+        found->beyond =
+            mem_grow(found->beyond, found->n_beyond, &found->capacity, sizeof(*found->beyond));
         found->beyond[found->n_beyond++] = record;
     } else if (tf_address_of(record->id, record->extensions, &address, NULL) >= 0) {
         found->items =
