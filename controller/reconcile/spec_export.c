@@ -19,6 +19,7 @@
 #define KEY      "tfstate"
 #define WRITTEN  "api.kusion.io/terraform-state" /* annotation */
 #define PREFIX   "tfstate-"
+#define NOTHING  1 /* there is nothing to write yet */
 #define OF_OTHER "TerraformStateNotOurs"
 #define CHANGED  "TerraformStateChanged"
 #define LOCKED   "TerraformStateLocked"
@@ -284,6 +285,7 @@ static bool has_any(struct runtime *runtime, const struct ledger_records *record
     return false;
 }
 
+/* NOTHING; or the Secret is as it has to be. */
 static int bring_up_to_date(const struct run *run, struct runtime *runtime, struct written *written,
                             const struct ledger_records *records, struct error *error)
 {
@@ -292,7 +294,7 @@ static int bring_up_to_date(const struct run *run, struct runtime *runtime, stru
     if (r < 0)
         return r;
     if (!written->object && !has_any(runtime, records))
-        return 0;
+        return NOTHING;
     if (written->object && !is_ours(run, written))
         return err_set(error, ERR_CONFLICT, OF_OTHER,
                        "the Secret \"%s\" is there already, and was not written for this Spec: "
@@ -317,7 +319,7 @@ static bool may_heal(const struct error *error)
            error->code != ERR_INVALID && error->code != ERR_TOO_LARGE;
 }
 
-static void note(struct run *run, const char *name, struct error *problem)
+static void note(struct run *run, const char *name, bool is_there, struct error *problem)
 {
     struct run_written *written = &run->written;
     bool is_failure = problem->code;
@@ -328,7 +330,8 @@ static void note(struct run *run, const char *name, struct error *problem)
     written->is_tried = true;
     str_copy(written->reason, sizeof(written->reason), is_failure ? problem->reason : "Written");
     written->message = is_failure ? str_new(problem->message)
-                                  : str_printf("Secret \"%s\" has the state file", name);
+                       : is_there ? str_printf("Secret \"%s\" has the state file", name)
+                                  : str_new("there is nothing to write yet");
     written->status = is_failure ? "False" : "True";
     written->retry_after = is_failure && may_heal(problem) ? run->policy.retry_interval : 0;
     if (is_failure && !run_says_written(run))
@@ -346,12 +349,13 @@ void spec_export(struct run *run, struct ledger *ledger)
                                                       .data = BUF_INIT};
     struct ledger_records records;
     struct error problem = {0};
+    int r;
 
     if (!runtime || !written.name || run->is_namespace_terminating)
         return;
     records = ledger_records(ledger);
-    bring_up_to_date(run, runtime, &written, &records, &problem);
+    r = bring_up_to_date(run, runtime, &written, &records, &problem);
     ledger_records_done(&records);
     if (problem.code != ERR_CANCELLED && problem.code != ERR_FENCED)
-        note(run, written.name, &problem);
+        note(run, written.name, r != NOTHING, &problem);
 }
