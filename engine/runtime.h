@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/cancel.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
@@ -82,6 +83,10 @@ struct runtime_scope {
     const struct value *context;  /* the Spec's `context`, with `contextFrom`; or NULL */
     struct error context_error;   /* if its code is set, `contextFrom` could not be read: a runtime
                                      that needs the context fails with this */
+    const struct value *existing; /* objects to take over, as runtime_foreign.find() gave them:
+                                     by the ids of resources without a record; or NULL */
+    struct error existing_error;  /* if its code is set, it could not be read which there are: the
+                                     plan of a resource without a record fails with this */
     bool thorough;                /* plan as exactly as possible: also dry-run creates. A step's
                                      `before` and `after` are the same either way */
     bool force;                   /* an object that cannot be changed as wanted may be replaced,
@@ -256,6 +261,30 @@ enum {
     RUNTIME_CREATES_BLINDLY = 1 << 1,
 };
 
+/* What tells the documents of one world apart: who reads two of the same lineage takes the one with
+ * the higher serial for the newer one. */
+struct runtime_mark {
+    const char *lineage;
+    uint64_t serial;
+};
+
+/* The document in which other tools of a platform keep what a ledger has: objects are taken over
+ * from one, and records are written as one. Pure functions; any thread. */
+struct runtime_foreign {
+    /* Reads a document. targets: all resources of this type, with their records if they have one.
+     * *ret: by id, what the document has of those without a record, for plan()
+     * (runtime_scope.existing); all of it is to be treated as secret; a reference. ERR_INVALID,
+     * ERR_UNSUPPORTED, ERR_TOO_LARGE: the document cannot be read. */
+    int (*find)(struct runtime *runtime, const char *text, size_t length,
+                const struct runtime_target *targets, size_t n, const struct value **ret,
+                struct error *error);
+    /* Writes a document of the records of this type. records: all of a State: what others depend on
+     * counts. ret: initialised; the text is added. The same records, under the same mark, give the
+     * same bytes. ERR_INVALID: they do not fit into one document. ERR_TOO_LARGE. */
+    int (*write)(struct runtime *runtime, const struct record *const *records, size_t n,
+                 const struct runtime_mark *mark, struct buf *ret, struct error *error);
+};
+
 struct runtime_ops {
     const char *type; /* a resource's `type`: "Kubernetes" */
     unsigned flags;
@@ -267,6 +296,7 @@ struct runtime_ops {
     /* Checks of a Spec's resources of this type, without I/O. Their arg is the runtime. NULL: no
      * checks. */
     const struct spec_checks *check;
+    const struct runtime_foreign *foreign; /* NULL: there is no such document */
     /* May be NULL. Adds the order that follows from the kinds of resources (relations.h). No I/O.
      * */
     int (*relate)(struct runtime *runtime, const struct runtime_scope *scope,

@@ -20,6 +20,7 @@ void run_done(struct run *run)
     free(run->uid);
     free(run->trigger);
     free(run->changed_at);
+    free(run->written.message);
     release_approval_done(&run->approval);
     *run = (struct run){0};
 }

@@ -56,7 +56,8 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
 
     if (step->is_as_wanted) {
         ret->certainty = OUTCOME_KNOWN;
-        return visit_observe(visit, &step->planned, step->base.attributes, ret, error);
+        return visit_observe(visit, &step->planned, step->base.attributes, step->sensitive, ret,
+                             error);
     }
     r = resource_apply(&visit->type, &step->prior, &step->planned,
                        step->config.length ? &step->config : NULL, &now, &was_told, &was_sent,
@@ -68,10 +69,11 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
     }
     if (r < 0)
         return judge_failure(step, &now, ret)
-                   ? (visit_observe(visit, &now, step->base.attributes, ret, NULL), r)
+                   ? (visit_observe(visit, &now, step->base.attributes, step->sensitive, ret, NULL),
+                      r)
                    : r;
     ret->certainty = OUTCOME_KNOWN;
-    r = visit_observe(visit, &now, step->base.attributes, ret, error);
+    r = visit_observe(visit, &now, step->base.attributes, step->sensitive, ret, error);
     return r < 0 ? r : check_result(step, visit, ret, error);
 }
 
@@ -117,7 +119,8 @@ static int read_state(const struct runtime_target *target, struct visit *visit,
     if (r >= 0 && !tf_state_is_null(&state))
         r = resource_read(&visit->type, &state, error);
     if (r >= 0)
-        r = visit_observe(visit, &state, target->prior->attributes, ret, error);
+        r = visit_observe(visit, &state, target->prior->attributes,
+                          value_get(target->prior->memory, "sensitive"), ret, error);
     if (r >= 0)
         ret->certainty = OUTCOME_KNOWN;
     return r;

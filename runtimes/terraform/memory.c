@@ -5,7 +5,7 @@
 #include "engine/base/str.h"
 
 int memory_make(const struct resource_type *type, const struct tf_state *state,
-                const struct value **ret, struct error *error)
+                const struct value *sensitive, const struct value **ret, struct error *error)
 {
     const struct provider *provider = type->instance->provider;
     _cleanup_value_ const struct value *json = NULL;
@@ -16,10 +16,10 @@ int memory_make(const struct resource_type *type, const struct tf_state *state,
     if (r < 0)
         return r;
     base64_encode(&private, state->private.data, state->private.length);
-    *ret =
-        value_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:v}", "provider", provider->address, "version",
-                   provider->version, "hash", provider->h1, "type", type->name, "schemaVersion",
-                   type->schema->version, "private", private.data, "state", json);
+    *ret = value_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:v, s:v?}", "provider", provider->address,
+                      "version", provider->version, "hash", provider->h1, "type", type->name,
+                      "schemaVersion", type->schema->version, "private", private.data, "state",
+                      json, "sensitive", sensitive);
     return *ret ? 0 : err_set(error, ERR_TOO_LARGE, NULL, "the resource's state is too large");
 }
 

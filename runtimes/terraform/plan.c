@@ -9,6 +9,7 @@
 #include "runtimes/terraform/lifecycle.h"
 #include "runtimes/terraform/replace.h"
 #include "runtimes/terraform/session.h"
+#include "runtimes/terraform/takeover.h"
 
 /* ms: how long an apply takes by the limits of most providers; at most; and until its answer. */
 #define PROVIDER_TIMEOUT (INT64_C(20) * 60 * 1000)
@@ -18,6 +19,7 @@
 /* What one plan works with. */
 struct planning {
     const struct runtime_target *target;
+    const struct value *found; /* of the target in Terraform's state (takeover.h); or NULL */
     struct visit visit;
     struct tf_step *step;
     struct tf_state live;       /* null: there is no object */
@@ -50,9 +52,22 @@ static int read_live(struct planning *planning, const struct value *id, struct e
 
     if (id)
         return import_read(&planning->visit, id, &planning->live, error);
+    if (planning->found)
+        return takeover_read(&planning->visit, planning->found, &planning->live, error);
     r = memory_load(type, planning->target->prior->memory, &planning->live, error);
     return r < 0 || tf_state_is_null(&planning->live) ? r
                                                       : resource_read(type, &planning->live, error);
+}
+
+static int mark_found(struct planning *planning, struct error *error)
+{
+    const struct value *marked = takeover_mark(planning->found, planning->before);
+
+    if (!marked && planning->before)
+        return err_set(error, ERR_TOO_LARGE, NULL, "the resource's state is too large");
+    value_unref(planning->before);
+    planning->before = marked;
+    return 0;
 }
 
 /* The object as it is now: that of State, or one that is to be taken over. A TARGET_NEW has none.
@@ -65,7 +80,7 @@ static int look(struct planning *planning, struct error *error)
     int r;
 
     tf_state_set_null(&planning->live);
-    if (!prior && !id)
+    if (!prior && !id && !planning->found)
         return 0;
     buf_reset(&planning->live.value);
     r = read_live(planning, id, error);
@@ -73,6 +88,8 @@ static int look(struct planning *planning, struct error *error)
         r = tf_reorder(&planning->live.value, planning->visit.schema->block->type, error);
     if (r >= 0)
         r = visit_decode(&planning->visit, &planning->live.value, like, &planning->before, error);
+    if (r >= 0 && planning->found)
+        r = mark_found(planning, error);
     if (r >= 0 && !planning->before)
         tf_state_set_null(&planning->live);
     return r;
@@ -161,7 +178,8 @@ static bool is_recorded(const struct planning *planning)
 static int fill_unchanged(struct planning *planning, struct error *error)
 {
     struct runtime_step *step = &planning->step->base;
-    int r = memory_make(&planning->visit.type, &planning->live, &step->memory, error);
+    int r = memory_make(&planning->visit.type, &planning->live, planning->step->sensitive,
+                        &step->memory, error);
 
     if (r < 0)
         return r;
@@ -212,8 +230,13 @@ static int fill_replace(struct planning *planning, char *reason, struct error *e
 }
 
 /* An object that somebody else made is not deleted because it is taken over. */
-static int refuse_import(const char *reason, struct error *error)
+static int refuse_import(const struct planning *planning, const char *reason, struct error *error)
 {
+    if (planning->found)
+        return err_set(error, ERR_INVALID, "TakeoverFailed",
+                       "%s of Terraform's state differs in what cannot be changed, and is not "
+                       "replaced when it is taken over: %s",
+                       value_get_string(planning->found, "address"), reason);
     return err_set(error, ERR_INVALID, "ImportFailed",
                    "extensions[" IMPORT_ID
                    "]: the object differs in what cannot be changed, and is "
@@ -227,7 +250,8 @@ static int fill_adopt(struct planning *planning, struct error *error)
 {
     struct runtime_step *step = &planning->step->base;
     bool is_changed = !value_equal(planning->before, planning->after);
-    int r = memory_make(&planning->visit.type, &planning->live, &step->memory, error);
+    int r = memory_make(&planning->visit.type, &planning->live, planning->step->sensitive,
+                        &step->memory, error);
 
     if (r < 0)
         return r;
@@ -248,7 +272,7 @@ static int plan_import(struct planning *planning, struct error *error)
         return r;
     reason = replace_reason(planning->visit.schema->block, planning->plan.answer, planning->before,
                             planning->after);
-    return reason ? refuse_import(reason, error) : fill_adopt(planning, error);
+    return reason ? refuse_import(planning, reason, error) : fill_adopt(planning, error);
 }
 
 static int plan_existing(struct planning *planning, struct error *error)
@@ -279,6 +303,8 @@ static int plan_object(struct planning *planning, struct error *error)
     int r;
 
     step->attributes = tf_mark(planning->visit.schema->block, planning->target->attributes);
+    planning->step->sensitive =
+        tf_sensitive_paths(planning->visit.schema->block, planning->target->attributes);
     r = configure(planning, error);
     if (r < 0)
         return r;
@@ -401,6 +427,9 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
         *ret = deferred(target, reason);
         return 0;
     }
+    r = takeover_find(session, target, &planning.found, error);
+    if (r < 0)
+        return r;
     r = begin(session, &planning, call, &failure);
     if (r >= 0)
         r = look(&planning, &failure);
@@ -412,6 +441,8 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
         redact_error(&failure, (const struct value *const[]){planning.before, planning.after}, 2);
         need_redact(planning.step->need, &failure);
         import_redact(import_id(target), &failure);
+        if (planning.found)
+            takeover_redact(&planning.visit, planning.found, &failure);
         return err_copy(error, &failure);
     }
     planning.step->provider = planning.visit.instance->provider;
@@ -430,6 +461,7 @@ void tf_step_free(struct runtime_step *base)
     free((void *)(uintptr_t)base->reason);
     need_unref(step->need);
     free(step->type);
+    value_unref(step->sensitive);
     buf_done(&step->prior);
     buf_done(&step->config);
     tf_state_done(&step->planned);

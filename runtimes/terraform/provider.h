@@ -15,6 +15,8 @@
 #include "runtimes/terraform/schema/schema.h"
 #include "runtimes/terraform/source.h"
 
+#define TERRAFORM_VERSION "1.12.0" /* whose part we play */
+
 struct provider {
     char *address; /* "registry.terraform.io/hashicorp/random" */
     char *version;

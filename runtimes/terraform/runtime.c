@@ -4,6 +4,7 @@
 #include "engine/base/str.h"
 #include "runtimes/terraform/environment.h"
 #include "runtimes/terraform/session.h"
+#include "runtimes/terraform/tfstate/tfstate.h"
 
 static int open_session(struct runtime *runtime, const struct runtime_scope *scope,
                         const struct runtime_call *call, struct runtime_session **ret,
@@ -25,6 +26,8 @@ static int open_session(struct runtime *runtime, const struct runtime_scope *sco
     session->account = str_new(value_get_string(scope->identity, "serviceAccountName"));
     session->environment = TAKE(environment);
     session->known = known_new(scope->records, scope->n_records, scope->context);
+    session->existing = value_ref(scope->existing);
+    session->existing_error = scope->existing_error;
     *ret = session;
     return 0;
 }
@@ -37,6 +40,7 @@ static void close_session(struct runtime_session *session)
     free(session->account);
     value_unref(session->environment);
     known_unref(session->known);
+    value_unref(session->existing);
     free(session);
 }
 
@@ -61,11 +65,14 @@ static void free_runtime(struct runtime *base)
     free(runtime);
 }
 
+static const struct runtime_foreign tfstate = {.find = tfstate_find, .write = tfstate_write};
+
 const struct runtime_ops tf_runtime_ops = {
     .type = TF_RUNTIME_TYPE,
     .flags = RUNTIME_IS_RECORDED | RUNTIME_CREATES_BLINDLY,
     .free = free_runtime,
     .check = &tf_checks,
+    .foreign = &tfstate,
     .open = open_session,
     .close = close_session,
     .read = tf_read,

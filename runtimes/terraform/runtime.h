@@ -7,6 +7,7 @@
  *   proto/     the messages of the providers' protocol
  *   plugin/    a provider's process, and calls to it
  *   package/   their packages: hashes, archives, the operator's copies
+ *   tfstate/   Terraform's state files, which are read and written
  *   .          which provider (source, version), where it is (finder.h), their processes (pool),
  *              the calls for one resource, and its life: plan, apply, read (session.h)
  *

@@ -18,6 +18,8 @@ struct runtime_session {
     char *account;                   /* the ServiceAccount's name, or NULL */
     const struct value *environment; /* of providers (environment.h); or NULL */
     struct known *known;             /* which packages of providers may run */
+    const struct value *existing;    /* takeover.h; or NULL */
+    struct error existing_error;     /* if its code is set, it is not known what there is */
 };
 
 /* What a resource with these extensions needs. */
@@ -52,9 +54,10 @@ void visit_end(struct visit *visit);
  * *ret: a reference; NULL: the object does not exist. */
 int visit_decode(const struct visit *visit, const struct buf *state, const struct value *like,
                  const struct value **ret, struct error *error);
-/* Fills the observation and the memory of an outcome. */
+/* Fills the observation and the memory of an outcome. sensitive: of the memory (memory.h). */
 int visit_observe(const struct visit *visit, const struct tf_state *state,
-                  const struct value *like, struct runtime_outcome *ret, struct error *error);
+                  const struct value *like, const struct value *sensitive,
+                  struct runtime_outcome *ret, struct error *error);
 
 /* ---- Steps ---- */
 
@@ -64,6 +67,7 @@ struct tf_step {
     struct need *need;
     const struct provider *provider; /* that planned it, and so is to carry it out */
     char *type;
+    const struct value *sensitive; /* of the memory (memory.h); or NULL */
     struct buf prior;        /* null: the object is created */
     struct buf config;       /* empty: the object is deleted */
     struct tf_state planned; /* as the provider gave it */

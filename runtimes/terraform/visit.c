@@ -83,7 +83,7 @@ int visit_decode(const struct visit *visit, const struct buf *state, const struc
 }
 
 int visit_observe(const struct visit *visit, const struct tf_state *state, const struct value *like,
-                  struct runtime_outcome *ret, struct error *error)
+                  const struct value *sensitive, struct runtime_outcome *ret, struct error *error)
 {
     int r = visit_decode(visit, &state->value, like, &ret->now.result, error);
 
@@ -91,5 +91,5 @@ int visit_observe(const struct visit *visit, const struct tf_state *state, const
     if (r < 0 || !ret->now.result)
         return r;
     ret->now.presence = PRESENCE_PRESENT;
-    return memory_make(&visit->type, state, &ret->memory, error);
+    return memory_make(&visit->type, state, sensitive, &ret->memory, error);
 }

@@ -83,6 +83,17 @@ const struct value *tf_propose(const struct tf_block *block, const struct value 
  * stays NULL. NULL also if a bound of limits.h was passed. */
 const struct value *tf_mark(const struct tf_block *block, const struct value *value);
 
+/* The paths of what is sensitive in a Spec's attributes, which have to be as the Spec has them, not
+ * yet marked by the schema: Terraform's state has them in this form, and knows the schema's without
+ * it. Of an element of a set, the set's.
+ *
+ *   [[{"type": "get_attr", "value": "tags"},
+ *     {"type": "index", "value": {"value": "key", "type": "string"}}]]
+ *
+ * A reference; NULL: nothing is. */
+const struct value *tf_sensitive_paths(const struct tf_block *block,
+                                       const struct value *attributes);
+
 /*
  * What Terraform holds a provider to, because the libraries of providers let violations through.
  * Providers that say that they have the legacy type system (SDK v2) are not held to it.

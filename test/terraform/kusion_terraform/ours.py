@@ -19,8 +19,9 @@ class Ours:
         self._process = subprocess.Popen([DRIVER, mirror, folder / "state", *PROVIDERS], text=True,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
-    def ask(self, do, name, resources):
-        print(json.dumps({"do": do, "name": name, "resources": resources}), file=self._process.stdin, flush=True)
+    def ask(self, do, name, resources, **more):
+        """more: what driver.c says, such as `export`."""
+        print(json.dumps({"do": do, "name": name, "resources": resources, **more}), file=self._process.stdin, flush=True)
         line = self._process.stdout.readline()
         if not line:
             self._log.seek(0)

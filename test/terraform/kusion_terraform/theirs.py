@@ -68,6 +68,12 @@ class Theirs:
         status, _, errors = self._run("apply", "-input=false", "-no-color", "planned")
         return errors if status else ""
 
+    def refresh(self):
+        """Reads all objects again into State."""
+        status, _, errors = self._run("apply", "-refresh-only", "-auto-approve", "-input=false", "-no-color")
+        if status:
+            raise Failed(errors)
+
     def state(self):
         """The instances in State by (kind, name); those deposed are left out."""
         file = self.folder / "terraform.tfstate"
