@@ -102,7 +102,7 @@ static void settle(struct node *node)
 /* State forgets the object. */
 static void note_forgotten(struct plan_change *change)
 {
-    if (change->step && !change->step->uid)
+    if (change->is_only_read || (change->step && !change->step->uid))
         return;
     change->stays = true;
     change->reason = change->step ? "it stays: it does not belong to this Spec any more"
@@ -119,6 +119,7 @@ static void take(struct node *node, struct planned *planned)
     change->create_first = planned->create_first;
     change->cannot_create_first = planned->cannot_create_first;
     change->has_unknown = planned->has_unknown;
+    change->is_only_read = planned->is_only_read;
     if (shown && shown->reason)
         change->reason = operation_text(operation, "%s", shown->reason);
     change->step = TAKE(planned->step);
@@ -236,8 +237,10 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     refresh_record(operation, change);
     if (operation->config.for_approval && operation_is_in_flight(operation, change->record))
         return wait_for_create(operation, change, visit);
-    if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
+    if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change)) {
+        operation_note_planned(node);
         return WALK_DONE;
+    }
     node->large = &large;
     if (operation_settle_doubt(operation, node, &change->record, &error) >= 0)
         operation_plan_one(operation, node, change->record, false, &planned, &error);
@@ -245,6 +248,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         verdict = wait_for_create(operation, change, visit);
     else
         conclude(node, &planned, &error);
+    operation_note_planned(node);
     planned_done(&planned);
     slot_give_back(&large);
     node->large = NULL;

@@ -22,6 +22,7 @@
  *   carry_out.c      a visit of a step;  apply_step.c, delete_step.c: the two
  *                    kinds;  due.c: planned anew;  make.c: the call;  doubt.c:
  *                    creates whose outcome is not known
+ *   reading.c        objects that are only read
  *   redact.c         hides secrets in what runtimes say
  *   results.c        what became of each change
  *   memory.c         what it all holds
@@ -68,6 +69,7 @@ struct node {
     bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_done;                   /* it has done its work, and is gone: it is not looked at */
+    bool is_behind_change;          /* as planned, it is to be changed, or something before it is */
     bool is_delete_sent;
     bool may_be_replaced;           /* it was deleted while a late create could come */
     bool was_deleted;               /* and a late create may make it again, to be deleted again */
@@ -241,7 +243,7 @@ int operation_check_approved(struct operation *operation, struct error *error);
 /* One change as planned: what plan_change keeps of it. */
 struct planned {
     enum plan_action action;
-    bool create_first, cannot_create_first, has_unknown;
+    bool create_first, cannot_create_first, has_unknown, is_only_read;
     struct runtime_step *step, *removal; /* owned */
     struct runtime_step *answer;         /* owned: that it has to be replaced, and why; or NULL */
 };
@@ -258,6 +260,19 @@ int operation_plan_one(struct operation *operation, struct node *node, const str
 /* Plans only the deletion of the old object of a replacement: ret->removal. */
 int operation_plan_removal(struct operation *operation, struct node *node,
                            const struct record *old, struct planned *ret, struct error *error);
+
+/* ---- reading.c: objects that are only read ---- */
+
+/* What State has of a resource that is only read is nothing that its runtime goes by. NULL stays
+ * NULL. */
+const struct record *operation_prior(const struct record *record);
+/* The change is planned: sets is_behind_change. What it depends on was planned before. */
+void operation_note_planned(struct node *node);
+/* Something that the resource depends on explicitly, or what that depends on, is still to be
+ * changed. */
+bool operation_is_too_early(const struct node *node);
+/* ERR_INVALID: under this id, State has an object that is ours. */
+int operation_check_reading(const struct record *record, struct error *error);
 
 /* ---- doubt.c ---- */
 
@@ -404,6 +419,9 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
  * how the object is then; the caller cleans it up. */
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error);
+/* Tells State that there is a resource that is only read, if that is not known, or was another. */
+void operation_note_reading(struct operation *operation, struct node *node,
+                            const struct runtime_step *step);
 /* Tells State that the resource is as wanted. */
 int operation_confirm(struct operation *operation, struct node *node,
                       const struct runtime_step *step, struct runtime_outcome *outcome,

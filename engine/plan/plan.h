@@ -19,7 +19,10 @@ struct plan_change {
     enum plan_action action;
     bool create_first;                /* of REPLACE, as it is carried out */
     bool cannot_create_first;         /* of REPLACE: runtime.h */
-    bool has_unknown;                 /* of its attributes: it is planned again when it is due */
+    bool has_unknown;                 /* of its attributes, or it is to be READ: it is planned again
+                                         when it is due */
+    bool is_only_read;                /* runtime.h: its object, or that of the record that leaves,
+                                         is not ours */
     const struct resource *resource;  /* borrowed from the Spec; NULL: it leaves */
     const struct record *record;      /* what State had when it was planned; a reference, or NULL */
     bool stays;                       /* of FORGET: the object exists, and is left in place; else it
@@ -43,7 +46,7 @@ struct plan {
 };
 
 struct plan_summary {
-    uint32_t create, adopt, update, replace, delete, unchanged, deferred, unknown;
+    uint32_t create, adopt, update, replace, delete, unchanged, read, deferred, unknown;
     uint32_t stay; /* FORGET: the object is left in place */
 };
 

@@ -171,6 +171,51 @@ int resource_read(const struct resource_type *type, struct tf_state *state, stru
     return read_as(type, NULL, state, error);
 }
 
+/* ---- Data sources ---- */
+
+int data_validate(const struct resource_type *type, const struct buf *config, struct error *error)
+{
+    Tfplugin__DynamicValue value = value_of(config);
+    Tfplugin__ValidateDataRequest request;
+    Tfplugin__ValidateDataResponse *answer = NULL;
+    int r;
+
+    tfplugin__validate_data_request__init(&request);
+    request.type_name = name_of(type);
+    request.config = &value;
+    r = plugin_call(type->instance->plugin, PLUGIN_VALIDATE_DATA, &request.base, type->call,
+                    &answer, NULL, error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    tfplugin__validate_data_response__free_unpacked(answer, NULL);
+    return r;
+}
+
+int data_read(const struct resource_type *type, const struct buf *config, struct buf *ret,
+              struct error *error)
+{
+    Tfplugin__DynamicValue value = value_of(config);
+    Tfplugin__Capabilities caps = capabilities();
+    Tfplugin__ReadDataRequest request;
+    Tfplugin__ReadDataResponse *answer = NULL;
+    int r;
+
+    tfplugin__read_data_request__init(&request);
+    request.type_name = name_of(type);
+    request.config = &value;
+    request.client_capabilities = &caps;
+    r = plugin_call(type->instance->plugin, PLUGIN_READ_DATA, &request.base, type->call, &answer,
+                    NULL, error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    if (r >= 0)
+        set_value(ret, answer->state);
+    tfplugin__read_data_response__free_unpacked(answer, NULL);
+    return r;
+}
+
 /* ---- Import ---- */
 
 /* Of several that an id stands for, the one of the type. */

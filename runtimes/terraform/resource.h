@@ -41,6 +41,11 @@ int resource_upgrade(const struct resource_type *type, int64_t version, const ch
 /* state: becomes what was read. */
 int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error);
 
+/* Of a data source; its name without DATA_PREFIX (data.h). */
+int data_validate(const struct resource_type *type, const struct buf *config, struct error *error);
+int data_read(const struct resource_type *type, const struct buf *config, struct buf *ret,
+              struct error *error);
+
 /* The object that has this id for the provider, as it is now. ERR_INVALID ImportFailed: there is
  * none, or objects of the type cannot be imported. Messages may have the id. */
 int resource_import(const struct resource_type *type, const char *id, struct tf_state *ret,

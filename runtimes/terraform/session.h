@@ -71,6 +71,8 @@ struct tf_step {
 
 extern const struct runtime_ops tf_runtime_ops;
 
+/* A step for the target, with nothing planned yet, and without its need and type. */
+struct tf_step *tf_step_new(struct runtime_session *session, const struct runtime_target *target);
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,
             const struct observation *hint, const struct runtime_call *call,
             struct runtime_step **ret, struct error *error);

@@ -63,6 +63,8 @@ enum plugin_method {
     PLUGIN_IMPORT,
     PLUGIN_PLAN,
     PLUGIN_APPLY,
+    PLUGIN_VALIDATE_DATA,
+    PLUGIN_READ_DATA,
 };
 
 struct plugin_call {
