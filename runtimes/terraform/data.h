@@ -1,6 +1,6 @@
 /*
- * Data sources: resources that are only read. Their type is written "data.TYPE" (as "data.aws_ami"),
- * in the id or in `resourceType`, and so are their schemas found (provider.h).
+ * Data sources: resources that are only read. Their type is written "data.TYPE", as in
+ * "data.aws_ami", in the id or in `resourceType`, and so are their schemas found (provider.h).
  */
 #ifndef RUNTIMES_TERRAFORM_DATA_H
 #define RUNTIMES_TERRAFORM_DATA_H

@@ -46,7 +46,8 @@ int provider_configure(struct provider *provider, struct plugin *plugin,
 
 /* The schema of the configuration, after provider_greet(). *ret: a reference. */
 struct tf_schema *provider_own_schema(struct provider *provider);
-/* The schema of a type of resources, or of data sources, with its prefix. ERR_INVALID UnknownResourceType. *ret: a reference. */
+/* The schema of a type of resources, or of data sources, with its prefix. ERR_INVALID
+ * UnknownResourceType. *ret: a reference. */
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
                     const struct plugin_call *call, struct tf_schema **ret, struct error *error);
 bool provider_plans_destroy(struct provider *provider);
