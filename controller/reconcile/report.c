@@ -356,6 +356,7 @@ char *report_plan_summary(const struct plan *plan)
     add_part(&text, sum.read, "to read");
     add_part(&text, sum.delete, "to delete");
     add_part(&text, sum.stay, "to leave in place");
+    add_part(&text, sum.moved, "to get another id");
     add_part(&text, sum.deferred, "to be planned when others are applied");
     add_part(&text, sum.unknown, "that could not be looked at");
     if (!text.length)

@@ -1,5 +1,6 @@
 /* What is to be done to one resource. */
 #include "engine/operation/private.h"
+#include "engine/spec/moved.h"
 
 void planned_done(struct planned *planned)
 {
@@ -162,7 +163,7 @@ static int plan_resource(struct operation *operation, struct node *node,
     const struct record *prior = operation_prior(record);
     const struct plan_change *change = &operation->plan->changes[node->index];
     const struct resource *resource = change->resource;
-    _cleanup_value_ const struct value *attributes = NULL, *extensions = NULL;
+    _cleanup_value_ const struct value *attributes = NULL, *written = NULL, *extensions = NULL;
     const struct approved_plan *approved = operation->config.approved;
     struct runtime_target target = {
         .id = change->id,
@@ -178,9 +179,10 @@ static int plan_resource(struct operation *operation, struct node *node,
 
     ret->action = PLAN_UNKNOWN;
     if (r >= 0)
-        r = operation_resolve(operation, resource->extensions, is_due, &extensions, error);
+        r = operation_resolve(operation, resource->extensions, is_due, &written, error);
     if (r < 0)
         return r;
+    extensions = moved_strip(written);
     target.attributes = attributes;
     target.extensions = extensions;
     ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);

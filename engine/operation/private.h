@@ -22,6 +22,7 @@
  *   carry_out.c      a visit of a step;  apply_step.c, delete_step.c: the two
  *                    kinds;  due.c: planned anew;  make.c: the call;  doubt.c:
  *                    creates whose outcome is not known
+ *   moved.c          resources that got another id
  *   reading.c        objects that are only read
  *   redact.c         hides secrets in what runtimes say
  *   results.c        what became of each change
@@ -127,6 +128,7 @@ struct operation {
     struct plan *plan;
     bool is_planned; /* the plan is whole: it can be shown, stale or not */
     struct node *nodes; /* of the plan's changes */
+    struct strmap moved;   /* old id -> the Spec's resource that has its record; set before planning */
     struct strmap outputs; /* by the text of their references; set before planning */
     struct ledger_records records; /* when planning began */
     struct operation_results results; /* under the lock */
@@ -260,6 +262,23 @@ int operation_plan_one(struct operation *operation, struct node *node, const str
 /* Plans only the deletion of the old object of a replacement: ret->removal. */
 int operation_plan_removal(struct operation *operation, struct node *node,
                            const struct record *old, struct planned *ret, struct error *error);
+
+/* ---- moved.c: resources that got another id ---- */
+
+/* Finds those that count. Before the changes are listed. */
+void operation_list_moved(struct operation *operation);
+/* The resource that a record of State becomes; NULL: none. */
+const struct resource *operation_moved_to(const struct operation *operation,
+                                          const struct record *record);
+/* The id that State has of the resource; NULL: its own, or none. */
+const char *operation_moved_from(const struct operation *operation,
+                                 const struct resource *resource);
+/* ERR_INVALID MoveFailed: the record is of another type. */
+int operation_check_moved(const struct plan_change *change, struct error *error);
+/* The change's record, as it is planned with: under the new id. */
+void operation_take_moved(struct operation *operation, struct plan_change *change);
+/* Moves the records in State, before anything else is done: durable when it returns 0. */
+int operation_move_records(struct operation *operation, struct error *error);
 
 /* ---- reading.c: objects that are only read ---- */
 

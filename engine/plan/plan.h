@@ -25,6 +25,8 @@ struct plan_change {
                                          is not ours */
     const struct resource *resource;  /* borrowed from the Spec; NULL: it leaves */
     const struct record *record;      /* what State had when it was planned; a reference, or NULL */
+    const char *moved_from;           /* the id under which State has the record, which becomes the
+                                         resource's; in the arena. NULL: its own */
     bool stays;                       /* of FORGET: the object exists, and is left in place; else it
                                          is gone already */
     bool is_settled;                  /* UNCHANGED, the object exists, and State has it as it is */
@@ -47,7 +49,8 @@ struct plan {
 
 struct plan_summary {
     uint32_t create, adopt, update, replace, delete, unchanged, read, deferred, unknown;
-    uint32_t stay; /* FORGET: the object is left in place */
+    uint32_t stay;  /* FORGET: the object is left in place */
+    uint32_t moved; /* whatever is done to them, they get another id */
 };
 
 void plan_step_free(struct runtime_step *step);

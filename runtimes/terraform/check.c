@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "engine/base/str.h"
+#include "engine/spec/moved.h"
 #include "engine/spec/ref.h"
 #include "runtimes/terraform/data.h"
 #include "runtimes/terraform/import.h"
@@ -79,7 +80,7 @@ static void check_import(struct check *check, const struct value *extensions,
 static void check_data(struct check *check, const struct value *extensions, const struct place *in,
                        const char *type)
 {
-    static const char *const others[] = {"lifecycle", IMPORT_ID};
+    static const char *const others[] = {"lifecycle", IMPORT_ID, MOVED_FROM};
     const struct place at_type = {.above = in, .key = "resourceType"};
 
     if (!type[strlen(DATA_PREFIX)])

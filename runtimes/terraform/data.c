@@ -43,10 +43,8 @@ static int begin(struct runtime_session *session, struct reading *reading,
     const struct runtime_target *target = reading->target;
     _cleanup_(source_done) struct source source = {0};
     struct tf_step *step = reading->step = tf_step_new(session, target);
-    int r = target_source(target->id, target->extensions, &source, error);
+    int r = target_kind(target, &source, &step->type, error);
 
-    if (r >= 0)
-        r = target_type(target->id, target->extensions, &step->type, error);
     if (r < 0)
         return r;
     step->base.is_only_read = true;

@@ -134,6 +134,7 @@ static int keep_own(struct provider *provider, const Tfplugin__GetSchemaResponse
         provider->own = TAKE(schema);
     if (answer->server_capabilities) {
         provider->plans_destroy = answer->server_capabilities->plan_destroy;
+        provider->moves = answer->server_capabilities->move_resource_state;
         provider->schema_is_optional = answer->server_capabilities->get_provider_schema_optional;
     }
     pthread_mutex_unlock(&provider->lock);
@@ -221,4 +222,14 @@ bool provider_plans_destroy(struct provider *provider)
     plans = provider->plans_destroy;
     pthread_mutex_unlock(&provider->lock);
     return plans;
+}
+
+bool provider_moves(struct provider *provider)
+{
+    bool moves;
+
+    pthread_mutex_lock(&provider->lock);
+    moves = provider->moves;
+    pthread_mutex_unlock(&provider->lock);
+    return moves;
 }

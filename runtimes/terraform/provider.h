@@ -27,6 +27,7 @@ struct provider {
     struct tf_schema *own; /* of its configuration; NULL: not known yet */
     struct strmap schemas; /* type, that of a data source with its prefix -> struct tf_schema */
     bool plans_destroy;
+    bool moves; /* it may know how an object of another type becomes one of its own */
     bool schema_is_optional; /* a process can be called without asking for its schemas first */
 };
 
@@ -51,5 +52,6 @@ struct tf_schema *provider_own_schema(struct provider *provider);
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
                     const struct plugin_call *call, struct tf_schema **ret, struct error *error);
 bool provider_plans_destroy(struct provider *provider);
+bool provider_moves(struct provider *provider);
 
 #endif

@@ -31,6 +31,10 @@ int target_source(const char *id, const struct value *extensions, struct source 
 /* *ret: free(). */
 int target_type(const char *id, const struct value *extensions, char **ret, struct error *error);
 
+/* Both of a target. What is to go is what State has it as: it may have moved to another id. */
+int target_kind(const struct runtime_target *target, struct source *ret_source, char **ret_type,
+                struct error *error);
+
 /* ---- A visit: one call of the engine for one resource ---- */
 
 struct visit {

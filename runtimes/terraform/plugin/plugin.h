@@ -65,6 +65,7 @@ enum plugin_method {
     PLUGIN_APPLY,
     PLUGIN_VALIDATE_DATA,
     PLUGIN_READ_DATA,
+    PLUGIN_MOVE,
 };
 
 struct plugin_call {

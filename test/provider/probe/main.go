@@ -1,4 +1,4 @@
-// terraform-provider-probe: a provider for tests, by the plugin framework, over protocol 6. Its two
+// terraform-provider-probe: a provider for tests, by the plugin framework, over protocol 6. Its
 // resources have all that a schema can hold, schemas.go says what. All of them work alike
 // (resource.go): a value that is not known is made up, and the object is put into the back end. Its
 // data source reads an object from there (data.go).
@@ -48,6 +48,7 @@ func (probe) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		func() resource.Resource { return &thing{kind: "thing", schema: thingSchema()} },
 		func() resource.Resource { return &thing{kind: "blocks", schema: blocksSchema()} },
+		func() resource.Resource { return &renamed{thing{kind: "renamed", schema: thingSchema()}} },
 	}
 }
 

@@ -46,6 +46,10 @@ static const struct scenario {
     {"imports", "", "a=1 Cloud/h=1:a b@h.id Cloud/d=1", NULL},
     {"reads when it is due", "", "a=1 Cloud/d@a Cloud/r@d.rev b@r", NULL},
     {"forgets what was read", "Cloud/d=1 Cloud/r@d Cloud/e@r", "Cloud/r=1 a=1", NULL},
+    {"moves", "Cloud/d=1 b@d.id Cloud/y@d", "Cloud/m=1<d b@m.id Cloud/y@m a=1", NULL},
+    {"moves and changes", "Cloud/d=1 b@d.rev Cloud/y@d", "a=1 Cloud/m=2<d b@m.rev", NULL},
+    {"moves and replaces", "Cloud/d=1*k b@d.id Cloud/y@d", "Cloud/m=1*l<d b@m.id", NULL},
+    {"moves and replaces, created first", "Cloud/d=1~k b@d.id", "Cloud/m=1~l<d b@m.id", NULL},
     {"destroys both worlds", "a=1 Cloud/d@a b@d Cloud/e=1:b", NULL, NULL},
 };
 
