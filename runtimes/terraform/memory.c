@@ -37,10 +37,11 @@ static int move(const struct resource_type *type, const struct tf_origin *origin
         r = err_set(&failure, ERR_INVALID, NULL, "the provider gave no object");
     if (r >= 0 || r != ERR_INVALID)
         return err_copy(error, &failure);
-    return err_set(error, ERR_INVALID, "MoveFailed",
-                   "its object is a %s of %s, and cannot become a %s: %s (a new one is made under an "
-                   "id that State does not know, and without kusionstack.io/moved-from)",
-                   origin->type, origin->provider, type->name, failure.message);
+    return err_set(
+        error, ERR_INVALID, "MoveFailed",
+        "its object is a %s of %s, and cannot become a %s: %s (a new one is made under an "
+        "id that State does not know, and without kusionstack.io/moved-from)",
+        origin->type, origin->provider, type->name, failure.message);
 }
 
 int memory_load(const struct resource_type *type, const struct value *memory, struct tf_state *ret,

@@ -1,4 +1,5 @@
-"""Terraform's data sources, as resources that are only read: by the providers of test/provider."""
+"""Terraform's data sources, as resources that are only read, and resources that get another id: by the
+providers of test/provider."""
 
 import json
 import os
@@ -249,3 +250,72 @@ def test_it_is_forgotten_when_it_leaves(spec, world):
     assert (results(spec)[data]["action"], results(spec)[data]["message"]) == \
         ("forget", "it is not read any more")
     assert PLACE in world.objects and data not in spec.state()
+
+
+# ---- Another id ----
+
+
+def moved_from(id):
+    return {"kusionstack.io/moved-from": id}
+
+
+def test_another_id_keeps_the_object(spec, world):
+    def made(name, kind="probe_thing", text="one", **more):
+        thing = world.resource(kind, name, name="t", text=text, **more)
+        return [thing, config_map("a", spec.namespace, {"id": world.reference(kind, name, "id")})]
+
+    def extensions(old):
+        return {"providerMeta": {"address": world.address}, **moved_from(old)}
+
+    old, new = world.id("probe_thing", "old"), world.id("probe_thing", "new")
+    spec.apply(made("old")).wait("True")
+    spec.apply(made("new", extensions=extensions(old)), suspend=True).wait("Unknown")
+    shown = plan_of(spec.cluster, spec.namespace, spec.name)
+    assert (shown[new]["action"], shown[new]["message"]) == ("unchanged", f"moved from {old}")
+    assert old not in shown and old in spec.state(), "a Preview moves nothing"
+    spec.apply(made("new", extensions=extensions(old))).wait("True")
+    assert (results(spec)[new]["action"], results(spec)[new]["message"]) == ("unchanged", f"moved from {old}")
+    assert new in spec.state() and old not in spec.state()
+    spec.apply(made("new", text="two", extensions=extensions(old))).wait("True")
+    assert results(spec)[new]["action"] == "update" and "message" not in results(spec)[new]
+
+    other = world.id("probe_renamed", "other")
+    spec.apply(made("other", "probe_renamed", "two", extensions=extensions(new))).wait("True")
+    assert results(spec)[other]["message"] == f"moved from {new}"
+    assert data_of(spec) == {"id": "thing/t/1"} and set(world.objects) == {PLACE, "thing/t/1"}
+    spec.apply(made("blocks", "probe_blocks", extensions=extensions(other))).wait("False")
+    assert failed(spec)[world.id("probe_blocks", "blocks")][0] == "MoveFailed"
+    assert other in spec.state() and "thing/t/1" in world.objects
+    spec.delete()
+    assert set(world.objects) == {PLACE}
+
+
+def test_another_id_needs_no_approval_alone(controller, world, tenant):
+    spec = Approved(controller.cluster, tenant)
+    try:
+        old = world.thing("old")
+        spec.apply([old])
+        spec.approve(spec.waiting(create=1))
+        spec.wait("True")
+        new = world.resource("probe_thing", "new", name="old")
+        new["extensions"].update(moved_from(old["id"]))
+        spec.apply([new]).wait("True")
+        assert new["id"] in spec.state()
+        changed = {**new, "id": world.id("probe_thing", "newer"), "attributes": {"name": "old", "text": "a"}}
+        changed["extensions"] = {**changed["extensions"], **moved_from(new["id"])}
+        spec.apply([changed])
+        release = spec.waiting(update=1)
+        assert new["id"] in spec.state()
+        spec.approve(release)
+        spec.wait("True")
+        assert set(world.objects) == {PLACE, "thing/old/1"} and world.objects["thing/old/1"]["text"] == "a"
+    finally:
+        spec.delete()
+
+
+def test_an_object_of_kubernetes_gets_no_other_id(spec):
+    moved = config_map("a", spec.namespace)
+    moved["extensions"] = moved_from(f"v1:ConfigMap:{spec.namespace}:b")
+    spec.apply([moved]).wait("False")
+    assert "(resources[0].extensions[kusionstack.io/moved-from]): a Kubernetes object cannot get another " \
+        "name" in spec.condition()["message"]

@@ -36,10 +36,13 @@ static const struct {
      "extensions[kusionstack.io/import-id]: must not be empty"},
     {"hashicorp:random:data.random_id:a", "{}", "{}", ""},
     {"hashicorp:random:data.random_id:a",
-     "{\"lifecycle\":{\"preventDestroy\":true},\"kusionstack.io/import-id\":\"x\"}", "{}",
+     "{\"lifecycle\":{\"preventDestroy\":true},\"kusionstack.io/import-id\":\"x\","
+     "\"kusionstack.io/moved-from\":\"y\"}",
+     "{}",
      "extensions.lifecycle: means nothing for a data source, which is only read: remove it | "
      "extensions[kusionstack.io/import-id]: means nothing for a data source, which is only read: "
-     "remove it"},
+     "remove it | extensions[kusionstack.io/moved-from]: means nothing for a data source, which is "
+     "only read: remove it"},
     {"a:b", "{\"provider\":\"hashicorp/random\",\"resourceType\":\"data.\"}", "{}",
      "extensions.resourceType: the type of a data source is required after \"data.\", as in "
      "\"data.aws_ami\""},
