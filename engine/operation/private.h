@@ -128,7 +128,8 @@ struct operation {
     struct plan *plan;
     bool is_planned; /* the plan is whole: it can be shown, stale or not */
     struct node *nodes; /* of the plan's changes */
-    struct strmap moved;   /* old id -> the Spec's resource that has its record; set before planning */
+    struct strmap moved;   /* old id -> the Spec's resource that gets its record; set before
+                              planning, with those that count */
     struct strmap outputs; /* by the text of their references; set before planning */
     struct ledger_records records; /* when planning began */
     struct operation_results results; /* under the lock */
