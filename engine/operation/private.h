@@ -288,8 +288,8 @@ int operation_move_records(struct operation *operation, struct error *error);
 const struct record *operation_prior(const struct record *record);
 /* The change is planned: sets is_behind_change. What it depends on was planned before. */
 void operation_note_planned(struct node *node);
-/* Something that the resource depends on explicitly, or what that depends on, is still to be
- * changed. */
+/* Something that the resource depends on directly, or that an explicit dependency comes after, is
+ * still to be changed. */
 bool operation_is_too_early(const struct node *node);
 /* ERR_INVALID: under this id, State has an object that is ours. */
 int operation_check_reading(const struct record *record, struct error *error);

@@ -32,11 +32,24 @@ void operation_note_planned(struct node *node)
         node->is_behind_change = operation->nodes[graph->dependencies[e]].is_behind_change;
 }
 
+static bool is_changed_before(const struct operation *operation, const struct resource *resource)
+{
+    const struct spec_dependencies *direct =
+        &operation->spec->dependencies[spec_index(operation->spec, resource)];
+
+    for (size_t i = 0; i < direct->count; i++)
+        if (is_to_change(&operation->plan->changes[direct->indices[i]]))
+            return true;
+    return false;
+}
+
 bool operation_is_too_early(const struct node *node)
 {
     const struct operation *operation = node->operation;
     const struct resource *resource = operation_change(node)->resource;
 
+    if (is_changed_before(operation, resource))
+        return true;
     for (size_t i = 0; i < resource->n_depends_on; i++) {
         const struct resource *other = strmap_get(&operation->spec->by_id, resource->depends_on[i]);
 

@@ -125,7 +125,7 @@ def drift(how, object):
     if how == "delete":
         return None
     object = copy.deepcopy(object)
-    if how in ("text", "filled"):
+    if how in ("text", "filled") and how in object:
         object[how] = "from outside"
     for value in object.values() if how == "nested" else ():
         for one in value if isinstance(value, list) else [value]:

@@ -74,8 +74,11 @@ static void read_when_it_is_due(void)
         {"by way of another that is only read", "Cloud/y=1",
          "Cloud/y=2 Cloud/e=1:y Cloud/d=1:e a@d", "update y; read e; read d; create a",
          "update y; create a", "a@near"},
-        {"only referred to, and known", "Cloud/y=1", "Cloud/y=2 Cloud/d@y a@d",
-         "update y; unchanged d; create a", "update y; create a", "a@near"},
+        {"what it refers to changes, and is known", "Cloud/y=1", "Cloud/y=2 Cloud/d@y a@d",
+         "update y; read d; create a", "update y; create a", "a@near"},
+        {"what that depends on changes, and is only referred to", "Cloud/y=1 b@y",
+         "Cloud/y=2 b@y Cloud/d@b.data.ref a@d", "update y; unchanged b; unchanged d; create a",
+         "update y; create a", "a@near b@addr-y"},
         {"the explicit dependency stays", "Cloud/y=1", "Cloud/y=1 Cloud/e=1 Cloud/d=1:y,e a@d",
          "unchanged y; unchanged e; unchanged d; create a", "create a", "a@near"},
     };
