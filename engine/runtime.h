@@ -117,8 +117,8 @@ struct runtime_target {
                                        unknown. `before` and `after` are to be what they would have
                                        been then with these values, though more is known now (by a
                                        dry-run, say), because the two are compared */
-    bool is_too_early;              /* something that the resource depends on is still to be changed:
-                                       an object that is only read cannot be read yet */
+    bool is_too_early;              /* something that the resource depends on is still to be
+                                       changed: an object that is only read cannot be read yet */
 };
 
 /* ---- What is answered ---- */
