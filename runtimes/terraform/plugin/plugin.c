@@ -250,8 +250,8 @@ static const struct {
                                     validate_data_response, MAX_ANSWER_BYTES, false),
     [PLUGIN_READ_DATA] =
         METHOD("ReadDataSource", "ReadDataSource", read_data_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_MOVE] = METHOD("MoveResourceState", "MoveResourceState", move_response,
-                           MAX_ANSWER_BYTES, false),
+    [PLUGIN_MOVE] =
+        METHOD("MoveResourceState", "MoveResourceState", move_response, MAX_ANSWER_BYTES, false),
 #undef METHOD
 };
 
