@@ -118,13 +118,15 @@ struct runtime_target {
     const struct value *attributes; /* references resolved; NULL: the object is to be deleted */
     const struct value *extensions; /* references resolved; for a deletion, as recorded in State; or
                                        NULL */
-    const struct record *prior;     /* the record in State; NULL: no record, or TARGET_NEW. With
-                                       RUNTIME_CREATES_BLINDLY, plan() is given only APPLIED and
-                                       TAINTED records */
+    const struct record *prior;     /* the record in State; NULL: no record, TARGET_NEW, or a record
+                                       of an object that is only read. With RUNTIME_CREATES_BLINDLY,
+                                       plan() is given only APPLIED and TAINTED records */
     bool was_unknown;               /* a plan was approved in which values of the attributes were
                                        unknown. `before` and `after` are to be what they would have
                                        been then with these values, though more is known now (by a
                                        dry-run, say), because the two are compared */
+    bool is_too_early;              /* something that the resource depends on is still to be
+                                       changed: an object that is only read cannot be read yet */
 };
 
 /* ---- What is answered ---- */
@@ -181,7 +183,9 @@ void outcome_done(struct runtime_outcome *outcome);
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *
  *               attributes  before  after  result  uid   besides
- *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done
+ *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done;
+ *                                                        is_only_read
+ *   READ            x         -       x      x      -    is_only_read, reason
  *   CREATE          x         -       x      x      -    limit, reason
  *   ADOPT           x         x       x      x     (x)   limit, hides_before, memory
  *   UPDATE          x         x       x      x     (x)   limit, reason
@@ -195,6 +199,13 @@ void outcome_done(struct runtime_outcome *outcome);
  * describes the change as a whole: its `after` and `result` are those of the new object, and `uid`
  * is that of the old one. plan() for TARGET_OLD then gives DELETE or FORGET, plan() for TARGET_NEW
  * gives CREATE.
+ *
+ * An object that is only read (is_only_read) is not ours: a data source of Terraform, say. It is
+ * never created, changed or deleted, and apply() never sees it. plan() reads it: UNCHANGED, with
+ * what it read as `result`. If it cannot be read yet, because its attributes have something unknown
+ * or the target is_too_early, the answer is READ, with VALUE_UNKNOWN where only the reading can
+ * tell; it is planned again when it is due. State records that there is such a resource, and never
+ * what was read. When the resource leaves, the record is dropped, without a call of the runtime.
  */
 struct runtime_step {
     const struct runtime_ops *ops;
@@ -211,6 +222,7 @@ struct runtime_step {
     bool is_done;                   /* UNCHANGED: the object is absent, because it has done its work
                                        (the record's is_done). It is not read; references see
                                        `result` */
+    bool is_only_read;              /* UNCHANGED, READ: the object is not ours, as said above */
     bool cannot_appear;             /* FORGET: no create can make the object any more, because its
                                        namespace is being deleted, say */
     int64_t limit;                  /* ms; the longest time that apply() takes by limits of its own;
@@ -219,8 +231,8 @@ struct runtime_step {
                                        FORGET: the uid of an object that exists but is no longer
                                        ours; NULL: the object is gone */
     const char *reason;             /* for messages, or NULL; it is not part of the digest.
-                                       DEFERRED, REPLACE: the cause. CREATE: why the plan is less
-                                       exact than `thorough` asks for */
+                                       DEFERRED, READ, REPLACE: the cause. CREATE: why the plan is
+                                       less exact than `thorough` asks for */
     const struct value *attributes; /* desired attributes, as State will record them, secrets
                                        marked; NULL: the object is to be deleted */
     const struct value *extensions; /* desired extensions; or NULL */

@@ -241,7 +241,7 @@ static bool has_done_something(const struct operation_results *results)
 {
     for (size_t i = 0; results && i < results->count; i++)
         if (results->items[i].status == RESULT_SUCCEEDED &&
-            results->items[i].action != PLAN_UNCHANGED)
+            results->items[i].action != PLAN_UNCHANGED && results->items[i].action != PLAN_READ)
             return true;
     return false;
 }

@@ -58,6 +58,7 @@ static void destroy(void *arg)
     free(operation->inside.items);
     strmap_done(&operation->applied_uids);
     strmap_done(&operation->outputs);
+    strmap_done(&operation->moved);
     ledger_records_done(&operation->applied);
     plan_free(operation->plan);
     spec_free(operation->spec);

@@ -139,9 +139,7 @@ int tf_read(struct runtime_session *session, const struct runtime_target *target
     if (!target->prior)
         return err_set(error, ERR_UNSUPPORTED, "CannotBeFound",
                        "State has nothing by which the provider finds it");
-    r = target_source(target->id, target->extensions, &source, error);
-    if (r >= 0)
-        r = target_type(target->id, target->extensions, &type, error);
+    r = target_kind(target, &source, &type, error);
     if (r < 0)
         return r;
     need = session_need(session, &source, target->extensions);

@@ -4,7 +4,9 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/spec/moved.h"
 #include "engine/spec/ref.h"
+#include "runtimes/terraform/data.h"
 #include "runtimes/terraform/import.h"
 #include "runtimes/terraform/lifecycle.h"
 #include "runtimes/terraform/session.h"
@@ -167,6 +169,26 @@ static void check_import(struct check *check, const struct value *extensions,
         check_text(check, id, &at);
 }
 
+/* What a data source cannot have. */
+static void check_data(struct check *check, const struct value *extensions, const struct place *in,
+                       const char *type)
+{
+    static const char *const others[] = {"lifecycle", IMPORT_ID, STATE_ADDRESS, MOVED_FROM};
+    const struct place at_type = {.above = in, .key = "resourceType"};
+
+    if (!type[strlen(DATA_PREFIX)])
+        check_problem(check, INVALID_SPEC, &at_type,
+                      "the type of a data source is required after \"" DATA_PREFIX
+                      "\", as in \"data.aws_ami\"");
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        const struct place at = {.above = in, .key = others[i]};
+
+        if (!check_is_absent(value_get(extensions, others[i])))
+            check_problem(check, INVALID_SPEC, &at,
+                          "means nothing for a data source, which is only read: remove it");
+    }
+}
+
 static void check_lifecycle(struct check *check, const struct value *extensions,
                             const struct place *in)
 {
@@ -199,6 +221,8 @@ static void check_resource(void *state, struct check *check, size_t index,
     check_provider(check, checks->runtime, resource, &in);
     if (target_type(resource->id, resource->extensions, &type, &error) < 0)
         check_problem(check, INVALID_SPEC, &at_type, "%s", error.message);
+    else if (data_is(type))
+        check_data(check, resource->extensions, &in, type);
 }
 
 static void end(void *state, struct check *check)

@@ -5,6 +5,7 @@
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
+#include "runtimes/terraform/data.h"
 #include "runtimes/terraform/import.h"
 #include "runtimes/terraform/lifecycle.h"
 #include "runtimes/terraform/replace.h"
@@ -366,13 +367,9 @@ static int64_t longest_apply(const struct value *attributes)
     return longest + TIMEOUT_MARGIN;
 }
 
-static int begin(struct runtime_session *session, struct planning *planning,
-                 const struct runtime_call *call, struct error *error)
+struct tf_step *tf_step_new(struct runtime_session *session, const struct runtime_target *target)
 {
-    const struct runtime_target *target = planning->target;
-    _cleanup_(source_done) struct source source = {0};
-    struct tf_step *step = planning->step = NEW(struct tf_step);
-    int r;
+    struct tf_step *step = NEW(struct tf_step);
 
     step->base.ops = &tf_runtime_ops;
     step->base.extensions = import_strip(target->extensions);
@@ -382,9 +379,17 @@ static int begin(struct runtime_session *session, struct planning *planning,
     buf_init(&step->config, 0);
     buf_init(&step->planned.value, 0);
     buf_init(&step->planned.private, 0);
-    r = target_source(target->id, target->extensions, &source, error);
-    if (r >= 0)
-        r = target_type(target->id, target->extensions, &step->type, error);
+    return step;
+}
+
+static int begin(struct runtime_session *session, struct planning *planning,
+                 const struct runtime_call *call, struct error *error)
+{
+    const struct runtime_target *target = planning->target;
+    _cleanup_(source_done) struct source source = {0};
+    struct tf_step *step = planning->step = tf_step_new(session, target);
+    int r = target_kind(target, &source, &step->type, error);
+
     if (r < 0)
         return r;
     step->need = session_need(session, &source, target->extensions);
@@ -427,6 +432,8 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
         *ret = deferred(target, reason);
         return 0;
     }
+    if (data_is_of(target->id, target->extensions))
+        return data_plan(session, target, call, ret, error);
     r = takeover_find(session, target, &planning.found, error);
     if (r < 0)
         return r;

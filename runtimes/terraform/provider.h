@@ -17,6 +17,9 @@
 
 #define TERRAFORM_VERSION "1.12.0" /* whose part we play */
 
+/* Before the type of a data source, to tell it from a type of resources: "data.aws_ami". */
+#define DATA_PREFIX "data."
+
 struct provider {
     char *address; /* "registry.terraform.io/hashicorp/random" */
     char *version;
@@ -26,8 +29,9 @@ struct provider {
 
     pthread_mutex_t lock; /* of what follows */
     struct tf_schema *own; /* of its configuration; NULL: not known yet */
-    struct strmap schemas; /* resource type -> struct tf_schema */
+    struct strmap schemas; /* type, that of a data source with its prefix -> struct tf_schema */
     bool plans_destroy;
+    bool moves; /* it may know how an object of another type becomes one of its own */
     bool schema_is_optional; /* a process can be called without asking for its schemas first */
 };
 
@@ -46,9 +50,11 @@ int provider_configure(struct provider *provider, struct plugin *plugin,
 
 /* The schema of the configuration, after provider_greet(). *ret: a reference. */
 struct tf_schema *provider_own_schema(struct provider *provider);
-/* The schema of a type of resources. ERR_INVALID UnknownResourceType. *ret: a reference. */
+/* The schema of a type of resources, or of data sources, with its prefix. ERR_INVALID
+ * UnknownResourceType. *ret: a reference. */
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
                     const struct plugin_call *call, struct tf_schema **ret, struct error *error);
 bool provider_plans_destroy(struct provider *provider);
+bool provider_moves(struct provider *provider);
 
 #endif

@@ -34,6 +34,10 @@ int target_source(const char *id, const struct value *extensions, struct source 
 /* *ret: free(). */
 int target_type(const char *id, const struct value *extensions, char **ret, struct error *error);
 
+/* Both of a target. What is to go is what State has it as: it may have moved to another id. */
+int target_kind(const struct runtime_target *target, struct source *ret_source, char **ret_type,
+                struct error *error);
+
 /* ---- A visit: one call of the engine for one resource ---- */
 
 struct visit {
@@ -77,6 +81,8 @@ struct tf_step {
 
 extern const struct runtime_ops tf_runtime_ops;
 
+/* A step for the target, with nothing planned yet, and without its need and type. */
+struct tf_step *tf_step_new(struct runtime_session *session, const struct runtime_target *target);
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,
             const struct observation *hint, const struct runtime_call *call,
             struct runtime_step **ret, struct error *error);

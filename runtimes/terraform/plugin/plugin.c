@@ -246,6 +246,12 @@ static const struct {
         METHOD("PlanResourceChange", "PlanResourceChange", plan_response, MAX_ANSWER_BYTES, false),
     [PLUGIN_APPLY] = METHOD("ApplyResourceChange", "ApplyResourceChange", apply_response,
                             MAX_ANSWER_BYTES, true),
+    [PLUGIN_VALIDATE_DATA] = METHOD("ValidateDataSourceConfig", "ValidateDataResourceConfig",
+                                    validate_data_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_READ_DATA] =
+        METHOD("ReadDataSource", "ReadDataSource", read_data_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_MOVE] =
+        METHOD("MoveResourceState", "MoveResourceState", move_response, MAX_ANSWER_BYTES, false),
 #undef METHOD
 };
 

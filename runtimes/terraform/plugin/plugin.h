@@ -64,6 +64,9 @@ enum plugin_method {
     PLUGIN_IMPORT,
     PLUGIN_PLAN,
     PLUGIN_APPLY,
+    PLUGIN_VALIDATE_DATA,
+    PLUGIN_READ_DATA,
+    PLUGIN_MOVE,
 };
 
 struct plugin_call {

@@ -74,8 +74,8 @@ int tf_configure(const struct tf_block *block, const struct value *attributes, s
                  const struct value **ret, struct error *error);
 
 /* The state that a provider is asked to plan: the configuration, with the values that the prior
- * state has where the provider computes them. prior NULL: none. A reference; NULL: a bound of
- * limits.h was passed. */
+ * state has where the provider computes them. prior NULL: none; VALUE_UNKNOWN: it is not known, as
+ * that of a data source before it is read. A reference; NULL: a bound of limits.h was passed. */
 const struct value *tf_propose(const struct tf_block *block, const struct value *prior,
                                const struct value *config);
 

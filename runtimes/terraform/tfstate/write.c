@@ -28,9 +28,10 @@ struct writing {
 
 /* ---- Which records ---- */
 
+/* State has nothing of a data source. */
 static bool is_ours(const struct record *record)
 {
-    return str_equal(record->type, TF_RUNTIME_TYPE);
+    return str_equal(record->type, TF_RUNTIME_TYPE) && !record->is_only_read;
 }
 
 /* Of a create that is under way, nobody knows yet what there is. */

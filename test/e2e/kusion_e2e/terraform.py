@@ -1,23 +1,31 @@
-"""Real Terraform providers (hack/providers), and resources of theirs."""
+"""Terraform providers (hack/providers), real ones and those of test/provider, and resources of theirs."""
 
 import functools
+import importlib
 import subprocess
+import sys
 
 from kusion_e2e.paths import ROOT
 
 
 @functools.lru_cache(maxsize=None)
-def mirror():
-    """The folder with the providers. Second: why there is none."""
-    made = subprocess.run([ROOT / "hack/providers"], capture_output=True, text=True)
+def mirror(*which):
+    """The folder with the providers; "test": with those of test/provider. Second: why there is none."""
+    made = subprocess.run([ROOT / "hack/providers", *which], capture_output=True, text=True)
     if made.returncode:
         return None, f"no Terraform providers: {made.stderr.strip().splitlines()[-1]}"
     return made.stdout.strip(), None
 
 
-def flags(*providers):
-    return ["--terraform-plugin-dir", mirror()[0],
+def flags(*providers, which=()):
+    return ["--terraform-plugin-dir", mirror(*which)[0],
             *(flag for one in providers for flag in ("--terraform-provider", one))]
+
+
+def backend():
+    """The service that has the objects of the providers of test/provider (test/terraform)."""
+    sys.path.insert(0, str(ROOT / "test/terraform"))
+    return importlib.import_module("kusion_terraform.backend").Backend()
 
 
 def resource_id(kind, name):

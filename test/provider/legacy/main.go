@@ -30,7 +30,8 @@ func main() {
 				ConfigureContextFunc: func(_ context.Context, d *schema.ResourceData) (any, diag.Diagnostics) {
 					return backend.Address(d.Get("address").(string)), nil
 				},
-				ResourcesMap: map[string]*schema.Resource{"legacy_thing": thing()},
+				ResourcesMap:   map[string]*schema.Resource{"legacy_thing": thing()},
+				DataSourcesMap: map[string]*schema.Resource{"legacy_found": found()},
 			}
 		}})
 }

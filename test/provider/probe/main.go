@@ -1,6 +1,7 @@
-// terraform-provider-probe: a provider for tests, by the plugin framework, over protocol 6. Its two
+// terraform-provider-probe: a provider for tests, by the plugin framework, over protocol 6. Its
 // resources have all that a schema can hold, schemas.go says what. All of them work alike
-// (resource.go): a value that is not known is made up, and the object is put into the back end.
+// (resource.go): a value that is not known is made up, and the object is put into the back end. Its
+// data source reads an object from there (data.go).
 package main
 
 import (
@@ -36,14 +37,18 @@ func (probe) Configure(ctx context.Context, req provider.ConfigureRequest, resp 
 	}
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
 	resp.ResourceData = backend.Address(config.Address)
+	resp.DataSourceData = resp.ResourceData
 }
 
-func (probe) DataSources(context.Context) []func() datasource.DataSource { return nil }
+func (probe) DataSources(context.Context) []func() datasource.DataSource {
+	return []func() datasource.DataSource{func() datasource.DataSource { return &found{} }}
+}
 
 func (probe) Resources(context.Context) []func() resource.Resource {
 	return []func() resource.Resource{
 		func() resource.Resource { return &thing{kind: "thing", schema: thingSchema()} },
 		func() resource.Resource { return &thing{kind: "blocks", schema: blocksSchema()} },
+		func() resource.Resource { return &renamed{thing{kind: "renamed", schema: thingSchema()}} },
 	}
 }
 

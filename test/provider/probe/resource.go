@@ -27,6 +27,7 @@ type thing struct {
 var (
 	_ resource.ResourceWithConfigure  = &thing{}
 	_ resource.ResourceWithModifyPlan = &thing{}
+	_ resource.ResourceWithMoveState  = &renamed{}
 )
 
 func (t *thing) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
@@ -287,4 +288,20 @@ func (t *thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *re
 		return
 	}
 	note(&resp.Diagnostics, t.address.Delete(get[string](ctx, req.State, "id")))
+}
+
+// ---- Another type for the same objects ----
+
+type renamed struct{ thing }
+
+// MoveState takes over an object of probe_thing.
+func (r *renamed) MoveState(context.Context) []resource.StateMover {
+	before := thingSchema()
+	return []resource.StateMover{{SourceSchema: &before,
+		StateMover: func(_ context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
+			if req.SourceTypeName == "probe_thing" && req.SourceState != nil {
+				resp.TargetState.Raw = req.SourceState.Raw
+				resp.TargetPrivate = req.SourcePrivate
+			}
+		}}}
 }

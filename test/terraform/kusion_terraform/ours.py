@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from kusion_terraform.catalog import OURS, provider_of
+from kusion_terraform.catalog import provider_of
 from kusion_terraform.paths import DRIVER
 
 PROVIDERS = ["kusion/probe", "kusion/legacy", "hashicorp/random", "hashicorp/tls", "hashicorp/time"]
@@ -49,9 +49,12 @@ def render(value, ids):
 def resource(one, name, ids, address):
     kind = one["kind"]
     extensions = {"provider": "registry.terraform.io/" + "/".join(provider_of(kind)), "resourceType": kind}
-    if kind in OURS:
+    if provider_of(kind)[0] == "kusion":
         extensions["providerMeta"] = {"address": address}
     if one["lifecycle"]:
         extensions["lifecycle"] = one["lifecycle"]
-    return {"id": id_of(kind, name), "type": "Terraform", "attributes": render(one["attributes"], ids),
+    made = {"id": id_of(kind, name), "type": "Terraform", "attributes": render(one["attributes"], ids),
             "extensions": extensions}
+    if one.get("after"):
+        made["dependsOn"] = [ids[other["$"][0]] for other in one["after"]]
+    return made

@@ -263,6 +263,8 @@ static int read_one(struct runtime_session *session, const struct runtime_target
         _cleanup_free_ char *text = json_to_str(target->extensions);
         if (text && strstr(text, REF_PREFIX))
             fake_world_lie(cloud->world, "a read of %s with extensions %s", target->id, text);
+        if (fake_cloud_faults(cloud, target->id) & CLOUD_READS)
+            fake_world_lie(cloud->world, "a read of %s, which plan() reads", target->id);
         r = can_be_found(cloud, target)
                 ? fake_cloud_look_at(cloud, target, &thing, error)
                 : err_set(error, ERR_UNSUPPORTED, "CannotBeFound", "nobody knows its id");
@@ -472,6 +474,8 @@ static int apply_locked(struct fake_cloud *cloud, struct cloud_step *step,
     int r;
 
     check_step(cloud, step);
+    if (faults & CLOUD_READS)
+        fake_world_lie(cloud->world, "%s: an apply of what is only read", step->id);
     if (is_delete && faults & CLOUD_DELETE_CONFLICTS)
         return refuse(step, OUTCOME_NOT_SENT, ERR_CONFLICT, "Conflict", ret, error);
     if (faults & CLOUD_HANGS && cloud->hung < 300) {

@@ -9,6 +9,8 @@
  * follows * and ~ may be a reference, too: "Cloud/e*@d" is fixed to d's id. Of things in the cloud,
  * @ and ^ refer to the address, * and ~ to the id, unless a path follows.
  *
+ * "Cloud/e=1<d" had the id of the thing d before.
+ *
  * "%a" is a in the API version v2. A Namespace/, ServiceAccount/, Role/ and RoleBinding/ are such,
  * too; a binding gives the Role "rule" to the account "robot", which the Spec acts as. "+a" is in
  * the Namespace "space". "-prune" and "-wait" switch these off.

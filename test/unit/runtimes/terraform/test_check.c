@@ -50,6 +50,18 @@ static const struct {
      "extensions[kusionstack.io/state-address]: cannot be there beside kusionstack.io/import-id: "
      "the "
      "object is taken over from the one or by the other"},
+    {"hashicorp:random:data.random_id:a", "{}", "{}", ""},
+    {"hashicorp:random:data.random_id:a",
+     "{\"lifecycle\":{\"preventDestroy\":true},\"kusionstack.io/import-id\":\"x\","
+     "\"kusionstack.io/moved-from\":\"y\"}",
+     "{}",
+     "extensions.lifecycle: means nothing for a data source, which is only read: remove it | "
+     "extensions[kusionstack.io/import-id]: means nothing for a data source, which is only read: "
+     "remove it | extensions[kusionstack.io/moved-from]: means nothing for a data source, which is "
+     "only read: remove it"},
+    {"a:b", "{\"provider\":\"hashicorp/random\",\"resourceType\":\"data.\"}", "{}",
+     "extensions.resourceType: the type of a data source is required after \"data.\", as in "
+     "\"data.aws_ami\""},
     {"hashicorp:random:random_id:a", "{}", "{\"l\":[{\"x\":\"a ${b}\"}],\"d\":\"$HOME {}\"}",
      "attributes.l[0].x: has \"${\": expressions of Terraform are not evaluated; to use a value of "
      "another resource, make the whole string a reference, $kusion_path.ID.PATH (one to a "
