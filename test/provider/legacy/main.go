@@ -75,6 +75,7 @@ func thing() *schema.Resource {
 	return &schema.Resource{
 		CreateContext: create, ReadContext: read, UpdateContext: update, DeleteContext: remove,
 		CustomizeDiff: customize,
+		Importer:      &schema.ResourceImporter{StateContext: schema.ImportStatePassthroughContext},
 		Timeouts:      &schema.ResourceTimeout{Create: &limit, Update: &limit},
 		Schema: map[string]*schema.Schema{
 			"name":    {Type: schema.TypeString, Required: true, ForceNew: true},

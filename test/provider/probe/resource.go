@@ -27,6 +27,7 @@ type thing struct {
 var (
 	_ resource.ResourceWithConfigure  = &thing{}
 	_ resource.ResourceWithModifyPlan = &thing{}
+	_ resource.ResourceWithImportState = &thing{}
 )
 
 func (t *thing) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
@@ -259,6 +260,12 @@ func (t *thing) Read(ctx context.Context, req resource.ReadRequest, resp *resour
 	}
 	resp.State.Raw, err = t.stateOf(ctx, object, id)
 	note(&resp.Diagnostics, err)
+}
+
+// ImportState takes an object over by its id.
+func (t *thing) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), req.ID)...)
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, mark, []byte(`{"is":"ours"}`))...)
 }
 
 func (t *thing) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
