@@ -75,6 +75,10 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
 
     if (!record)
         return 0; /* its object was never made */
+    if (operation_is_doubtful(record)) {
+        ret->action = PLAN_UNKNOWN;
+        return operation_hold_doubtful(record, error);
+    }
     if (is_left_alone(operation, record)) {
         ret->action = PLAN_FORGET;
         return 0;
@@ -151,7 +155,7 @@ static int plan_resource(struct operation *operation, struct node *node, const s
     struct runtime_target target = {
         .id = change->id,
         .part = part_of(node, prior),
-        .prior = prior,
+        .prior = operation_is_doubtful(prior) ? NULL : prior,
         .was_unknown = approved && approved_plan_has_unknown(approved, change),
     };
     int r;
@@ -168,6 +172,8 @@ static int plan_resource(struct operation *operation, struct node *node, const s
     target.extensions = extensions;
     ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);
     r = ask(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
+    if (r >= 0 && operation_is_doubtful(prior))
+        r = operation_check_doubtful(prior, resource->extensions, ret->step, error);
     remember(operation, node, &target, r >= 0 ? ret->step : NULL);
     if (r < 0)
         return r;

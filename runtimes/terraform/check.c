@@ -7,6 +7,8 @@
 #include "runtimes/terraform/lifecycle.h"
 #include "runtimes/terraform/session.h"
 
+#define NOT_CREATED "kusionstack.io/not-created"
+
 static void *begin(void *arg, struct check *check)
 {
     (void)check;
@@ -74,6 +76,18 @@ static void check_import(struct check *check, const struct value *extensions,
         check_text(check, id, &at);
 }
 
+/* A revision, by which one creation is meant (engine/operation/doubt.c). */
+static void check_not_created(struct check *check, const struct value *extensions,
+                              const struct place *in)
+{
+    const struct place at = {.above = in, .key = NOT_CREATED};
+    const struct value *revision = value_get(extensions, NOT_CREATED);
+
+    if (!check_is_absent(revision) && value_int(revision, 0) <= 0)
+        check_problem(check, INVALID_SPEC, &at,
+                      "must be the number of the revision that the condition names");
+}
+
 static void check_lifecycle(struct check *check, const struct value *extensions,
                             const struct place *in)
 {
@@ -96,6 +110,7 @@ static void check_resource(void *state, struct check *check, size_t index,
     struct error error = {0};
 
     check_import(check, resource->extensions, &in);
+    check_not_created(check, resource->extensions, &in);
     check_lifecycle(check, resource->extensions, &in);
     place_each_string(resource->attributes, &in_attributes, check_string, check, NULL);
     if (!resource->id || !is_written_out(check, resource->extensions, "provider", &in) ||
