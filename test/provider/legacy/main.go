@@ -220,6 +220,11 @@ func knobs(d interface{ Get(string) any }) backend.Knobs {
 	for _, one := range d.Get("fail_on").(*schema.Set).List() {
 		knobs.FailOn = append(knobs.FailOn, one.(string))
 	}
+	told := map[string]any{}
+	for name := range thing().Schema {
+		told[name] = plain(d.Get(name))
+	}
+	knobs.Tell(told)
 	return knobs
 }
 

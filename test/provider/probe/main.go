@@ -5,15 +5,16 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log"
+	"os"
+	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	provider_schema "github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-
-	"kusionstack.io/operator/test/provider/backend"
 )
 
 type probe struct{}
@@ -29,13 +30,22 @@ func (probe) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 	}
 }
 
+type configuration struct {
+	Address string  `tfsdk:"address"`
+	Token   *string `tfsdk:"token"`
+}
+
 func (probe) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
-	var config struct {
-		Address string  `tfsdk:"address"`
-		Token   *string `tfsdk:"token"`
-	}
+	var config configuration
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	resp.ResourceData = backend.Address(config.Address)
+	if config.Token != nil && strings.HasPrefix(*config.Token, "quote") {
+		resp.Diagnostics.AddWarning("the token is "+*config.Token, *config.Token)
+		log.Print(*config.Token)
+	}
+	if config.Token != nil && config.Address == "none" {
+		resp.Diagnostics.AddError("the token is "+*config.Token, fmt.Sprintf("%q", os.Environ()))
+	}
+	resp.ResourceData = &config
 }
 
 func (probe) DataSources(context.Context) []func() datasource.DataSource { return nil }
