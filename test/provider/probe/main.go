@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
@@ -38,7 +37,7 @@ type configuration struct {
 func (probe) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
 	var config configuration
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	if config.Token != nil && strings.HasPrefix(*config.Token, "quote") {
+	if config.Token != nil { // a careless one
 		resp.Diagnostics.AddWarning("the token is "+*config.Token, *config.Token)
 		log.Print(*config.Token)
 	}

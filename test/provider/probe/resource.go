@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/big"
 	"os"
-	"strings"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -289,11 +288,9 @@ func (t *thing) Read(ctx context.Context, req resource.ReadRequest, resp *resour
 
 // ImportState takes an object over by its id, which it says aloud.
 func (t *thing) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
-	if strings.Contains(req.ID, "quote") {
-		fmt.Fprintln(os.Stderr, req.ID)
-		resp.Diagnostics.AddWarning("importing "+req.ID, req.ID)
-	}
-	if strings.Contains(req.ID, "quote-error") {
+	fmt.Fprintln(os.Stderr, req.ID)
+	resp.Diagnostics.AddWarning("importing "+req.ID, req.ID)
+	if object, err := t.address.Get(req.ID); note(&resp.Diagnostics, err) || object == nil {
 		resp.Diagnostics.AddError("there is no "+req.ID, req.ID)
 	}
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), req.ID)...)
