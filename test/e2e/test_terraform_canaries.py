@@ -18,7 +18,7 @@ import pytest
 
 from kusion_e2e.approved import Approved
 from kusion_e2e.canary import Canary
-from kusion_e2e.controller import PROGRAM, STATE, Controller
+from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.kinds import create, new_release, path_of
 from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec, resource
@@ -272,6 +272,9 @@ def test_a_whole_life(search, operator, tenant, backend):
         spec.wait("False" if moment != "read" else "True")
         search.now()
     spec.apply(planted(plant, tenant, backend, "read again", ["quote"], zone="b"), **fields).wait("False")
+    search.now()
+    cluster.api.patch(spec.path, {"spec": {"deletionPolicy": "Orphan"}}).must()  # it cannot be read
+    spec.delete()
     search.now()
 
 
