@@ -81,6 +81,10 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
         ret->is_only_read = true;
         return 0;
     }
+    if (operation_is_doubtful(record)) {
+        ret->action = PLAN_UNKNOWN;
+        return operation_hold_doubtful(record, error);
+    }
     if (is_left_alone(operation, record)) {
         ret->action = PLAN_FORGET;
         return 0;
@@ -168,7 +172,7 @@ static int plan_resource(struct operation *operation, struct node *node,
     struct runtime_target target = {
         .id = change->id,
         .part = part_of(node, record),
-        .prior = prior,
+        .prior = operation_is_doubtful(prior) ? NULL : prior,
         .was_unknown = approved && approved_plan_has_unknown(approved, change),
         .is_too_early = !is_due && operation_is_too_early(node),
     };
@@ -187,6 +191,8 @@ static int plan_resource(struct operation *operation, struct node *node,
     target.extensions = extensions;
     ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);
     r = ask(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
+    if (r >= 0 && operation_is_doubtful(prior))
+        r = operation_check_doubtful(prior, resource->extensions, ret->step, error);
     remember(operation, node, &target, r >= 0 ? ret->step : NULL);
     if (r >= 0)
         r = take_answer(record, ret, error);

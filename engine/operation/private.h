@@ -302,11 +302,21 @@ int64_t operation_late_create(const struct operation *operation, const struct re
 /* The creation of the record's object was begun, and may still take effect. */
 bool operation_is_in_flight(const struct operation *operation, const struct record *record);
 /* Settles a record whose creation was begun, and whose outcome was never recorded, by a read.
- * *record is replaced; NULL: there is no object. ERR_CONFLICT OutcomeUnknown: the object may
- * still be made, and is not looked for yet; or it cannot be found, and the message says what a
- * person has to do. */
+ * *record is replaced; NULL: there is no object. Where it cannot be found, the record stays as it
+ * is: doubtful. ERR_CONFLICT OutcomeUnknown: the object may still be made, and is not looked for
+ * yet. */
 int operation_settle_doubt(struct operation *operation, struct node *node,
                            const struct record **record, struct error *error);
+/* Nobody but a person can tell whether the record's object was made. record: NULL is allowed. */
+bool operation_is_doubtful(const struct record *record);
+/* ERR_CONFLICT OutcomeUnknown: what a person has to do. */
+int operation_hold_doubtful(const struct record *record, struct error *error);
+/* Whether the step may be carried out for a resource whose record is doubtful. It was planned as
+ * if there were no record: to take over the object that the resource names makes nothing, and
+ * anything else needs a word in the extensions that the object is not there. ERR_CONFLICT
+ * OutcomeUnknown. */
+int operation_check_doubtful(const struct record *record, const struct value *extensions,
+                             const struct runtime_step *step, struct error *error);
 
 /* ---- resolve.c ---- */
 

@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/spec/moved.h"
+#include "engine/spec/not_created.h"
 #include "engine/spec/ref.h"
 #include "runtimes/terraform/data.h"
 #include "runtimes/terraform/import.h"
@@ -189,6 +190,17 @@ static void check_data(struct check *check, const struct value *extensions, cons
     }
 }
 
+static void check_not_created(struct check *check, const struct value *extensions,
+                              const struct place *in)
+{
+    const struct place at = {.above = in, .key = NOT_CREATED};
+    const struct value *revision = value_get(extensions, NOT_CREATED);
+
+    if (!check_is_absent(revision) && value_int(revision, 0) <= 0)
+        check_problem(check, INVALID_SPEC, &at,
+                      "must be the number of the revision that the condition names");
+}
+
 static void check_lifecycle(struct check *check, const struct value *extensions,
                             const struct place *in)
 {
@@ -213,6 +225,7 @@ static void check_resource(void *state, struct check *check, size_t index,
 
     check_import(check, resource->extensions, &in);
     check_address(checks, check, resource, &in);
+    check_not_created(check, resource->extensions, &in);
     check_lifecycle(check, resource->extensions, &in);
     place_each_string(resource->attributes, &in_attributes, check_string, check, NULL);
     if (!resource->id || !is_written_out(check, resource->extensions, "provider", &in) ||

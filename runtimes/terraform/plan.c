@@ -417,6 +417,23 @@ static struct runtime_step *deferred(const struct runtime_target *target, const 
     return &step->base;
 }
 
+/* The engine does not know what was read and planned; and what the schema calls sensitive is known
+ * here alone as long as there is no plan. */
+static void hide_secrets(const struct planning *planning, struct error *failure)
+{
+    const struct tf_schema *schema = planning->visit.schema;
+    _cleanup_value_ const struct value *wanted =
+        schema && planning->wanted ? tf_mark(schema->block, planning->wanted) : NULL;
+    const struct value *const secrets[] = {planning->before, planning->after, wanted,
+                                           planning->step->base.attributes};
+
+    redact_error(failure, secrets, ARRAY_SIZE(secrets));
+    need_redact(planning->step->need, failure);
+    import_redact(import_id(planning->target), failure);
+    if (planning->found)
+        takeover_redact(&planning->visit, planning->found, failure);
+}
+
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,
             const struct observation *hint, const struct runtime_call *call,
             struct runtime_step **ret, struct error *error)
@@ -444,12 +461,7 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
         r = target->attributes ? plan_object(&planning, &failure)
                                : plan_removal(&planning, &failure);
     if (r < 0) {
-        /* The engine does not know what was read and planned. */
-        redact_error(&failure, (const struct value *const[]){planning.before, planning.after}, 2);
-        need_redact(planning.step->need, &failure);
-        import_redact(import_id(target), &failure);
-        if (planning.found)
-            takeover_redact(&planning.visit, planning.found, &failure);
+        hide_secrets(&planning, &failure);
         return err_copy(error, &failure);
     }
     planning.step->provider = planning.visit.instance->provider;

@@ -6,15 +6,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log"
+	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/datasource"
 	"github.com/hashicorp/terraform-plugin-framework/provider"
 	provider_schema "github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
-
-	"kusionstack.io/operator/test/provider/backend"
 )
 
 type probe struct{}
@@ -30,14 +30,23 @@ func (probe) Schema(_ context.Context, _ provider.SchemaRequest, resp *provider.
 	}
 }
 
+type configuration struct {
+	Address string  `tfsdk:"address"`
+	Token   *string `tfsdk:"token"`
+}
+
 func (probe) Configure(ctx context.Context, req provider.ConfigureRequest, resp *provider.ConfigureResponse) {
-	var config struct {
-		Address string  `tfsdk:"address"`
-		Token   *string `tfsdk:"token"`
-	}
+	var config configuration
 	resp.Diagnostics.Append(req.Config.Get(ctx, &config)...)
-	resp.ResourceData = backend.Address(config.Address)
-	resp.DataSourceData = resp.ResourceData
+	if config.Token != nil { // a careless one
+		resp.Diagnostics.AddWarning("the token is "+*config.Token, *config.Token)
+		log.Print(*config.Token)
+	}
+	if config.Token != nil && config.Address == "none" {
+		resp.Diagnostics.AddError("the token is "+*config.Token, fmt.Sprintf("%q", os.Environ()))
+	}
+	resp.ResourceData = &config
+	resp.DataSourceData = backend.Address(config.Address)
 }
 
 func (probe) DataSources(context.Context) []func() datasource.DataSource {

@@ -27,6 +27,11 @@ static const struct {
      "{\"resourceType\":\"$kusion_path.hashicorp:random:random_id:a.x\"}", "{}",
      "extensions.resourceType: must be written out, and cannot be a reference | "
      "extensions.resourceType: a resource cannot depend on itself"},
+    {"hashicorp:random:random_id:a", "{\"kusionstack.io/not-created\":3}", "{}", ""},
+    {"hashicorp:random:random_id:a", "{\"kusionstack.io/not-created\":\"yes\"}", "{}",
+     "extensions[kusionstack.io/not-created]: must be the number of the revision that the "
+     "condition "
+     "names"},
     {"hashicorp:random:random_id:a", "{\"lifecycle\":{\"preventDestroy\":1}}", "{}",
      "extensions.lifecycle: preventDestroy: must be true or false"},
     {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":\"x\"}", "{}", ""},
