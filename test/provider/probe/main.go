@@ -15,6 +15,8 @@ import (
 	provider_schema "github.com/hashicorp/terraform-plugin-framework/provider/schema"
 	"github.com/hashicorp/terraform-plugin-framework/providerserver"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+
+	"kusionstack.io/operator/test/provider/backend"
 )
 
 type probe struct{}
