@@ -256,7 +256,9 @@ static int remove_head(const struct task *task, struct document_file *file, stru
                              : err_copy(error, &problem);
 }
 
-/* The document is gone at once, by one change of its head. */
+/* The document is gone at once, by one change of its head. One that is marked already is marked
+ * anew before anything is removed: that fails if another has written it meanwhile, or makes that
+ * write fail. */
 static int remove_parts(const struct task *task, struct document_file *file,
                         const struct garbage *garbage, struct error *error)
 {
@@ -264,7 +266,7 @@ static int remove_parts(const struct task *task, struct document_file *file,
 
     if (!file->seen.version)
         r = expect_none(task, file, error);
-    else if (kube_head_exists(&file->seen) && !kube_garbage_is_empty(garbage))
+    else if (!kube_garbage_is_empty(garbage))
         r = mark_removed(task, file, error);
     if (r == 0)
         r = kube_garbage_remove(task, garbage, error);

@@ -11,6 +11,10 @@
 
 #define VERSION     4
 #define SHOWN_NAMES 5
+#define SHOWN_KEY   128 /* bytes of a key; a longer one is counted, and not shown */
+/* Each target is compared with each resource and instance of the file: about ten seconds of them.
+ */
+#define MOST_COMPARISONS (UINT64_C(100) << 20)
 /* OpenTofu's own registry has the same providers under the same names. */
 #define OPENTOFU_HOST "registry.opentofu.org"
 
@@ -135,35 +139,49 @@ static struct place_of look(const struct value *file, const struct tf_address *a
 /* ---- Messages ---- */
 
 static const struct value *problem(const char *format, ...) PRINTF_LIKE(1, 2);
+/* As long as an error's: what a file has may be long, and there may be a problem of each target. */
 static const struct value *problem(const char *format, ...)
 {
-    const struct value *made;
+    struct error error = {0};
     va_list args;
 
     va_start(args, format);
-    _cleanup_free_ char *text = str_vprintf(format, args);
+    err_set_v(&error, ERR_INVALID, "TakeoverFailed", format, args);
     va_end(args);
-    made = value_pack("{s:s}", "error", text);
-    return made;
+    return value_pack("{s:s}", "error", error.message);
+}
+
+/* False: it is too long. */
+static bool add_key(struct buf *to, const struct value *key)
+{
+    struct buf text;
+    bool is_short;
+
+    buf_init(&text, SHOWN_KEY);
+    json_write(&text, key, JSON_VISIBLE);
+    is_short = !buf_overflowed(&text);
+    if (is_short)
+        buf_printf(to, "%s[%s]", to->length ? ", " : "", text.data);
+    buf_done(&text);
+    return is_short;
 }
 
 /* "[0], [1]": the keys that there are. */
 static void add_keys(struct buf *to, const struct value *resource)
 {
     const struct value *instances = value_get(resource, "instances");
-    size_t n = 0;
+    size_t n = 0, shown = 0;
 
     for (size_t i = 0; value_is(instances, VALUE_ARRAY) && i < value_count(instances); i++) {
         const struct value *key = value_get(value_at(instances, i), "index_key");
 
-        if (is_null(key) || !is_current(value_at(instances, i)) || n++ >= SHOWN_NAMES)
+        if (is_null(key) || !is_current(value_at(instances, i)))
             continue;
-        buf_add_str(to, n == 1 ? "[" : ", [");
-        json_write(to, key, JSON_VISIBLE);
-        buf_add_char(to, ']');
+        n++;
+        shown += shown < SHOWN_NAMES && add_key(to, key);
     }
-    if (n > SHOWN_NAMES)
-        buf_printf(to, " and %zu more", n - SHOWN_NAMES);
+    if (n > shown)
+        buf_printf(to, "%s%zu more", shown ? " and " : "", n - shown);
 }
 
 static const struct value *without_instance(const struct value *resource, const char *address)
@@ -370,6 +388,30 @@ static void wanted_free(struct wanted *all, size_t n)
     free(all);
 }
 
+static size_t count_places(const struct value *file)
+{
+    const struct value *resources = value_get(file, "resources");
+    size_t n = value_count(resources);
+
+    for (size_t i = 0; i < value_count(resources); i++)
+        n += value_count(value_get(value_at(resources, i), "instances"));
+    return n;
+}
+
+static int check_work(const struct value *file, const struct wanted *all, size_t n,
+                      struct error *error)
+{
+    uint64_t n_new = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_new += !all[i].target->prior;
+    if (n_new * count_places(file) <= MOST_COMPARISONS)
+        return 0;
+    return err_set(error, ERR_TOO_LARGE, "TakeoverFailed",
+                   "it has too many resources to look for so many at once: take it over in parts, "
+                   "by several Specs or one after another");
+}
+
 static int find_all(const struct value *file, const struct wanted *all, size_t n,
                     const struct value **ret, struct error *error)
 {
@@ -412,7 +454,9 @@ int tfstate_find(struct runtime *runtime, const char *text, size_t length,
     if (r < 0)
         return r;
     all = wanted_of(targets, n);
-    r = find_all(file, all, n, ret, error);
+    r = check_work(file, all, n, error);
+    if (r >= 0)
+        r = find_all(file, all, n, ret, error);
     wanted_free(all, n);
     return r;
 }

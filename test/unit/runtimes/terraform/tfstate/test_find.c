@@ -1,4 +1,5 @@
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/terraform/tfstate/address.h"
 #include "runtimes/terraform/tfstate/tfstate.h"
@@ -179,5 +180,59 @@ static void two_with_one_address_have_nothing(void)
     }
 }
 
-SUITE(terraform_tfstate_find, TEST(of_one_address), TEST(what_is_recorded_is_not_looked_for),
+#define MANY 64
+
+/* A small gzipped file may have one long text, which each of many problems would quote. */
+static void problems_do_not_quote_what_is_long(void)
+{
+    static const char *const before[] = {
+        "{\"version\":4,\"resources\":[{\"mode\":\"managed\",\"type\":\"random_id\",\"name\":\"a\","
+        "\"instances\":[{\"index_key\":\"",
+        "{\"version\":4,\"resources\":[{\"mode\":\"managed\",\"type\":\"random_id\",\"name\":\"a\","
+        "\"instances\":[],\"module\":\""};
+    static const char *const after[] = {"\"}]}]}", "\"}]}"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
+        _cleanup_free_ char *text = mem_new((1u << 20) + 1);
+        _cleanup_free_ char *file = NULL;
+        _cleanup_value_ const struct value *found = NULL;
+        struct runtime_target targets[MANY] = {0};
+        char ids[MANY][40];
+
+        memset(text, 'x', 1u << 20);
+        text[1u << 20] = '\0';
+        file = str_printf("%s%s%s", before[i], text, after[i]);
+        for (int j = 0; j < MANY; j++) {
+            snprintf(ids[j], sizeof(ids[j]), "a%d:random:random_id:a", j);
+            targets[j].id = ids[j];
+        }
+        EXPECT_INT(tfstate_find(NULL, file, strlen(file), targets, MANY, &found, NULL), 0,
+                   "a problem of each alone");
+        EXPECT_INT((long long)value_count(found), MANY, "all");
+        EXPECT(value_memory(found) < MANY * 4096, "short");
+    }
+}
+
+/* Minutes of a thread, with a file of some kilobytes when it is gzipped. */
+static void the_work_is_bounded(void)
+{
+    enum { PLACES = 300000, TARGETS = 400 };
+    _cleanup_buf_ struct buf file = BUF_INIT;
+    struct runtime_target targets[TARGETS] = {0};
+    _cleanup_value_ const struct value *found = NULL;
+    struct error error = {0};
+
+    buf_add_str(&file, "{\"version\":4,\"resources\":[{}");
+    for (int i = 0; i < PLACES; i++)
+        buf_add_str(&file, ",{}");
+    buf_add_str(&file, "]}");
+    for (int i = 0; i < TARGETS; i++)
+        targets[i].id = ID;
+    EXPECT_INT(tfstate_find(NULL, file.data, file.length, targets, TARGETS, &found, &error),
+               ERR_TOO_LARGE, "refused");
+    EXPECT(strstr(error.message, "in parts"), "it says what to do");
+}
+
+SUITE(terraform_tfstate_find, TEST(problems_do_not_quote_what_is_long), TEST(the_work_is_bounded),
+      TEST(of_one_address), TEST(what_is_recorded_is_not_looked_for),
       TEST(two_with_one_address_have_nothing))
