@@ -65,6 +65,7 @@ static const char *const known[] = {
     "ProviderNotAllowed",
     "ProviderNotFound",
     "ProviderPackageInvalid",
+    "ProviderReplaced",
     "PruneFailed",
     "ReconciliationSucceeded",
     "ReleaseCorrupt",

@@ -123,6 +123,15 @@ const char *run_account(const struct run *run)
     return context->act_as_controller ? NULL : context->default_service_account;
 }
 
+char *run_user(const struct run *run)
+{
+    const char *account = run_account(run);
+
+    return account
+               ? str_printf("system:serviceaccount:%s:%s", run->subject.key.namespace_name, account)
+               : NULL;
+}
+
 const struct value *run_source(const struct run *run)
 {
     return run->source ? run->source : run->object;

@@ -139,6 +139,8 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error);
 
 /* The ServiceAccount whose rights are used; borrowed. NULL: the rights of the operator itself. */
 const char *run_account(const struct run *run);
+/* The user that requests with these rights impersonate; free(). NULL: the operator itself. */
+char *run_user(const struct run *run);
 
 /* metadata.creationTimestamp, in ms since 1970; 0: not known. */
 int64_t run_spec_created_at(const struct run *run);

@@ -170,12 +170,16 @@ static void set_metadata(const struct value **object, const char *which, const c
 /* Terraform lists workspaces by these. "tfstate-default-db": workspace "default", suffix "db". */
 static void set_labels(const struct value **object, const char *name)
 {
-    const char *workspace = name + strlen(PREFIX), *dash = strchr(workspace, '-');
+    const char *workspace, *dash;
+    _cleanup_free_ char *first = NULL;
 
-    if (!str_has_prefix(name, PREFIX) || !dash || strlen(name) > LABEL_BYTES)
+    if (!str_has_prefix(name, PREFIX) || strlen(name) > LABEL_BYTES)
         return;
-    _cleanup_free_ char *first = str_new_n(workspace, (size_t)(dash - workspace));
-
+    workspace = name + strlen(PREFIX);
+    dash = strchr(workspace, '-');
+    if (!dash)
+        return;
+    first = str_new_n(workspace, (size_t)(dash - workspace));
     set_metadata(object, "labels", "tfstate", value_pack("s", "true"));
     set_metadata(object, "labels", "tfstateWorkspace", value_pack("s", first));
     set_metadata(object, "labels", "tfstateSecretSuffix", value_pack("s", dash + 1));
@@ -220,15 +224,20 @@ static const struct value *next_object(const struct run *run, const struct writt
 }
 
 /* Terraform holds this Lease while it plans and applies. Without the right to look, it is not
- * known: then only the Secret's version guards what is written meanwhile. */
+ * known: then only the Secret's version guards what is written meanwhile. Where nobody answers, it
+ * may be held. */
 static int check_lock(const struct run *run, const char *name, struct error *error)
 {
     _cleanup_free_ char *lease_name = str_printf("lock-%s", name);
     _cleanup_value_ const struct value *lease = NULL;
+    struct error problem = {0};
     const char *holder;
+    int r = spec_secret_get_lease(run, lease_name, TIMEOUT, &lease, &problem);
 
-    if (spec_secret_get_lease(run, lease_name, TIMEOUT, &lease, NULL) < 0)
+    if (r == ERR_NOT_FOUND || r == ERR_FORBIDDEN)
         return 0;
+    if (r < 0)
+        return err_copy(error, &problem);
     holder = value_string(value_path(lease, "spec", "holderIdentity", NULL));
     if (!holder || !*holder)
         return 0;

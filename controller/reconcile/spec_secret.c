@@ -26,20 +26,10 @@ struct runtime *spec_secret_runtime(const struct run *run)
 
 /* ---- Requests ---- */
 
-/* free(); NULL: the operator's own rights. */
-static char *user_of(const struct run *run)
-{
-    const char *account = run_account(run);
-
-    return account
-               ? str_printf("system:serviceaccount:%s:%s", run->subject.key.namespace_name, account)
-               : NULL;
-}
-
 static int get(const struct run *run, const struct kube_kind *kind, const char *name,
                int64_t timeout, const struct value **ret, struct error *error)
 {
-    _cleanup_free_ char *user = user_of(run);
+    _cleanup_free_ char *user = run_user(run);
     const struct kube_request request = {
         .method = "GET",
         .ref = {kind, run->subject.key.namespace_name, name, NULL},
@@ -67,7 +57,7 @@ int spec_secret_get_lease(const struct run *run, const char *name, int64_t timeo
 int spec_secret_put(const struct run *run, const char *name, const struct value *object,
                     int64_t timeout, struct error *error)
 {
-    _cleanup_free_ char *user = user_of(run);
+    _cleanup_free_ char *user = run_user(run);
     bool is_there = value_path(object, "metadata", "resourceVersion", NULL);
     const struct kube_request request = {
         .method = is_there ? "PUT" : "POST",

@@ -7,6 +7,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/write.h"
 #include "runtimes/terraform/mirror.h"
 #include "runtimes/terraform/network_mirror.h"
 #include "runtimes/terraform/package/unpack.h"
@@ -143,7 +144,7 @@ static int copy_archive(const char *path, int to, uint64_t most, char ret_sha256
             return err_set(error, ERR_INVALID, PACKAGE_INVALID, "it has more than %llu MiB",
                            (unsigned long long)(most >> 20));
         hash_add(hash, chunk, (size_t)n);
-        if (write(to, chunk, (size_t)n) != n)
+        if (write_all(to, chunk, (size_t)n) < 0)
             return read_failed("the operator's copy", error);
     }
     if (from < 0 || n < 0)

@@ -3,12 +3,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/http.h"
+#include "runtimes/io/write.h"
 
 #define ANSWER_TIME    30000  /* ms */
 #define ARCHIVE_TIME   600000 /* ms */
@@ -276,17 +276,9 @@ static int sink_add(void *arg, const char *data, size_t length, struct error *er
         return err_set(error, ERR_INVALID, NULL, "the file is larger than it may be");
     sink->left -= length;
     hash_add(sink->hash, data, length);
-    while (length) {
-        ssize_t n = write(sink->fd, data, length);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_set(error, ERR_UNAVAILABLE, NULL, "it cannot be written: %s",
-                           strerrordesc_np(errno));
-        data += n;
-        length -= (size_t)n;
-    }
+    if (write_all(sink->fd, data, length) < 0)
+        return err_set(error, ERR_UNAVAILABLE, NULL, "it cannot be written: %s",
+                       strerrordesc_np(errno));
     return 0;
 }
 

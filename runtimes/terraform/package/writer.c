@@ -8,6 +8,7 @@
 
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "runtimes/io/write.h"
 
 #define FOLDER_MODE     0700
 #define PROGRAM_MODE    0500
@@ -134,21 +135,6 @@ int package_writer_begin(struct package_writer *writer, const char *path, bool i
         return r;
     str_copy(writer->path, sizeof(writer->path), path);
     writer->one = hash_new();
-    return 0;
-}
-
-static int write_all(int fd, const char *data, size_t length)
-{
-    while (length) {
-        ssize_t n = write(fd, data, length);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        data += n;
-        length -= (size_t)n;
-    }
     return 0;
 }
 
