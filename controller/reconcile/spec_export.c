@@ -69,9 +69,12 @@ static int load(const struct run *run, struct written *ret, struct error *error)
     return 0;
 }
 
+/* An earlier Spec of this name may have left its objects to Terraform (deletionPolicy Orphan). */
 static bool is_ours(const struct run *run, const struct written *written)
 {
-    return str_equal(value_get_string(written->note, "spec"), run->subject.key.name);
+    return str_equal(value_get_string(written->note, "spec"), run->subject.key.name) &&
+           (str_equal(value_get_string(written->note, "uid"), run->uid) ||
+            value_int(value_get(written->note, "resources"), -1) == 0);
 }
 
 static struct runtime_mark mark_of(const struct written *written)
@@ -147,6 +150,15 @@ static void make_lineage(const struct run *run, const char *name, char ret[UUID_
              hex + 18);
 }
 
+static size_t count_resources(const struct runtime *runtime, const struct ledger_records *records)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < records->count; i++)
+        count += str_equal(records->items[i]->type, runtime->ops->type);
+    return count;
+}
+
 /* ---- Writing ---- */
 
 static void set(const struct value **object, const char *const *keys, size_t n_keys,
@@ -187,15 +199,16 @@ static void set_labels(const struct value **object, const char *name)
 }
 
 static void set_note(const struct run *run, const struct value **object, const struct buf *data,
-                     const struct runtime_mark *mark)
+                     const struct runtime_mark *mark, size_t n_resources)
 {
     _cleanup_value_ const struct value *note = NULL;
     _cleanup_free_ char *text = NULL;
     char digest[HASH_HEX_SIZE];
 
     digest_of(run, data, mark, digest);
-    note = value_pack("{s:s, s:s, s:I, s:s}", "spec", run->subject.key.name, "lineage",
-                      mark->lineage, "serial", (int64_t)mark->serial, "digest", digest);
+    note = value_pack("{s:s, s:s?, s:I, s:s, s:I, s:s}", "spec", run->subject.key.name, "uid",
+                      run->uid, "resources", (int64_t)n_resources, "lineage", mark->lineage,
+                      "serial", (int64_t)mark->serial, "digest", digest);
     text = json_to_str(note);
     set_metadata(object, "annotations", "encoding", value_pack("s", "gzip"));
     set_metadata(object, "annotations", WRITTEN, value_pack("s", text));
@@ -203,7 +216,8 @@ static void set_note(const struct run *run, const struct value **object, const s
 
 /* A reference: the Secret as it is to be. */
 static const struct value *next_object(const struct run *run, const struct written *written,
-                                       const struct buf *data, const struct runtime_mark *mark)
+                                       const struct buf *data, const struct runtime_mark *mark,
+                                       size_t n_resources)
 {
     static const char *const managed[] = {"metadata", "managedFields"};
     static const char *const at_data[] = {"data", KEY};
@@ -219,7 +233,7 @@ static const struct value *next_object(const struct run *run, const struct writt
     explicit_bzero(text.data, text.length);
     buf_done(&text);
     set_labels(&object, written->name);
-    set_note(run, &object, data, mark);
+    set_note(run, &object, data, mark, n_resources);
     return object;
 }
 
@@ -262,7 +276,7 @@ static int replace(const struct run *run, struct runtime *runtime, const struct 
     buf_init(&data, MOST_BYTES);
     r = make_file(runtime, records, &mark, &data, error);
     if (r >= 0) {
-        object = next_object(run, written, &data, &mark);
+        object = next_object(run, written, &data, &mark, count_resources(runtime, records));
         r = spec_secret_put(run, written->name, object, TIMEOUT, error);
     }
     buf_done(&data);
@@ -286,14 +300,6 @@ static bool is_same(struct runtime *runtime, const struct written *written,
     return is_same;
 }
 
-static bool has_any(struct runtime *runtime, const struct ledger_records *records)
-{
-    for (size_t i = 0; i < records->count; i++)
-        if (str_equal(records->items[i]->type, runtime->ops->type))
-            return true;
-    return false;
-}
-
 /* NOTHING; or the Secret is as it has to be. */
 static int bring_up_to_date(const struct run *run, struct runtime *runtime, struct written *written,
                             const struct ledger_records *records, struct error *error)
@@ -302,7 +308,7 @@ static int bring_up_to_date(const struct run *run, struct runtime *runtime, stru
 
     if (r < 0)
         return r;
-    if (!written->object && !has_any(runtime, records))
+    if (!written->object && !count_resources(runtime, records))
         return NOTHING;
     if (written->object && !is_ours(run, written))
         return err_set(error, ERR_CONFLICT, OF_OTHER,

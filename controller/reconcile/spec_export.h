@@ -5,10 +5,10 @@
  *
  *   tfstate-WORKSPACE-SUFFIX    data.tfstate: the file, gzipped
  *
- * An annotation of the Secret has its Spec, the file's lineage and serial, and a keyed digest of
- * what was written last. So only a Secret that is this Spec's is written, only if the file has
- * changed, and not if anybody else has written it since: Terraform may have gone on with it. The
- * Secret stays when the Spec goes.
+ * An annotation of the Secret has its Spec, the number of resources, the file's lineage and serial,
+ * and a keyed digest of what was written last. So only a Secret that is this Spec's is written,
+ * only if the file has changed, and not if anybody else has written it since: Terraform may have
+ * gone on with it. The Secret stays when the Spec goes.
  */
 #ifndef CONTROLLER_RECONCILE_SPEC_EXPORT_H
 #define CONTROLLER_RECONCILE_SPEC_EXPORT_H

@@ -9,7 +9,7 @@
 #include "engine/state/gzip.h"
 
 #define READ_TIMEOUT 10000       /* ms */
-#define SLOT_TIMEOUT 30000       /* ms; others that read large documents come first */
+#define SLOT_TIMEOUT 1000        /* ms; a worker waits, and others have their turn */
 #define MOST_BYTES   (16u << 20) /* of the file, as text */
 
 #define FIELD "terraformState.from: "

@@ -320,7 +320,7 @@ def resolve(lives, operators, clock):
     in_doubt = [life for life in lives if life.moment.in_doubt]
     pass_time(operators, clock)
     for life in in_doubt:
-        eventually(lambda: life.is_held(("OutcomeUnknown",), [life.id]))
+        eventually(lambda: life.is_held(("OutcomeUnknown",), ["kusionstack.io/not-created"]))
     for life in in_doubt:
         life.tell()
     for life in lives:

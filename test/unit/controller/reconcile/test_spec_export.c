@@ -74,6 +74,9 @@ static void state_done(struct state_of_one *state)
 
 /* ---- One try ---- */
 
+static char first_uid[] = "u", other_uid[] = "of another Spec of this name";
+static char *spec_uid = first_uid;
+
 /* name: of the Secret. ret_body: the body of the last request but the events'; free(); or NULL. */
 static void export_to(const char *name, const struct fake_step *steps, size_t n_steps,
                       char ret_reason[ERROR_REASON_SIZE], char **ret_body)
@@ -92,6 +95,7 @@ static void export_to(const char *name, const struct fake_step *steps, size_t n_
     scene.context.n_runtimes = ARRAY_SIZE(runtimes);
     run = (struct run){.context = &scene.context,
                        .subject = {.key = {"team", "web"}, .generation = 3},
+                       .uid = spec_uid,
                        .object = scene_value(object)};
     run_read_policy(&run);
     state_init(&state);
@@ -191,4 +195,25 @@ static void the_lock_is_looked_at(void)
     }
 }
 
-SUITE(spec_export, TEST(a_new_secret_has_labels_by_its_name), TEST(the_lock_is_looked_at))
+/* The first one may have left its objects to Terraform, which has the only list of them there. */
+static void the_secret_of_an_earlier_spec_is_left_alone(void)
+{
+    char reason[ERROR_REASON_SIZE];
+    _cleanup_free_ char *stored = NULL;
+
+    content = 1;
+    stored = write_first();
+    content = 2;
+    spec_uid = other_uid;
+    {
+        const struct fake_step steps[] = {
+            {.expect = "GET " SECRETS "/db", .status = 200, .body = stored}};
+
+        export_to("db", steps, ARRAY_SIZE(steps), reason, NULL);
+    }
+    spec_uid = first_uid;
+    EXPECT_STR(reason, "TerraformStateNotOurs", "another uid");
+}
+
+SUITE(spec_export, TEST(the_secret_of_an_earlier_spec_is_left_alone),
+      TEST(a_new_secret_has_labels_by_its_name), TEST(the_lock_is_looked_at))
