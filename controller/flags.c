@@ -72,7 +72,27 @@ static const struct flag {
          "repeated; "
          "default: none"),
     FLAG("terraform-plugin-dir", FLAG_STRING, terraform_plugin_dir, NULL,
-         "folder with these providers, laid out as a filesystem mirror of Terraform"),
+         "folder with these providers, laid out as a filesystem mirror of Terraform, unpacked or "
+         "packed"),
+    FLAG("terraform-network-mirror", FLAG_STRING, terraform_network_mirror, NULL,
+         "address of a network mirror of Terraform with these providers, "
+         "https://example.com/providers/"),
+    FLAG("terraform-download-from", FLAG_STRINGS, terraform_download_from, NULL,
+         "a host, such as registry.terraform.io, from which these providers may be downloaded; may "
+         "be repeated; default: none"),
+    FLAG("terraform-ca-file", FLAG_STRING, terraform_ca_file, NULL,
+         "file with the CAs (PEM) of these hosts; default: the system's"),
+    FLAG("terraform-lock-file", FLAG_STRING, terraform_lock_file, NULL,
+         "file .terraform.lock.hcl with versions and hashes of these providers: of those that it "
+         "lists, no others run"),
+    FLAG("terraform-cache-dir", FLAG_STRING, terraform_cache_dir, NULL,
+         "folder for the operator's copies of these providers, which nobody else may write; "
+         "default: one in the temporary folder, for as long as the operator runs"),
+    FLAG("terraform-cache-size", FLAG_SIZE, terraform_cache_size, "4Gi",
+         "disk that these copies take at most"),
+    FLAG("terraform-memory", FLAG_SIZE, terraform_memory, NULL,
+         "memory of all providers; beyond it a process waits until another has ended; default: "
+         "three quarters of the container's limit"),
     FLAG("terraform-allow-unconfined", FLAG_BOOL, terraform_allow_unconfined, "false",
          "run them also where the kernel has no Landlock: they can read all that the operator can"),
     FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",

@@ -26,15 +26,17 @@ struct flags {
     const char *lease_name;
     const char *metrics_bind_address, *health_bind_address;
     const char *log_level, *log_format;
-    const char *terraform_plugin_dir;
-    struct flag_values terraform_providers;
+    const char *terraform_plugin_dir, *terraform_network_mirror;
+    const char *terraform_ca_file, *terraform_lock_file, *terraform_cache_dir;
+    struct flag_values terraform_providers, terraform_download_from;
     int64_t concurrent, parallelism;
-    int64_t operation_memory;           /* bytes */
+    int64_t operation_memory, terraform_cache_size;     /* bytes */
     int64_t drain_timeout, blind_timeout, api_request_timeout;  /* ms */
     int64_t stuck_timeout;              /* ms; 0: for ever */
     int64_t max_timeout, min_interval, min_retry_interval;      /* ms, of Specs */
     int64_t preview_ttl;                /* ms */
     int64_t preview_history_limit;
+    int64_t terraform_memory; /* bytes; 0: not given */
     bool terraform_allow_unconfined;
     bool act_as_controller;
     bool leader_elect;

@@ -17,9 +17,10 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/pause.h"
 
-#define LEDGERS_INTERVAL 1000 /* ms between tries to store what could not be stored */
-#define SWEEP_INTERVAL   2000 /* ms between tries of the sweep */
-#define LOOKOUT_INTERVAL 500  /* ms between looks whether the watches fail */
+#define LEDGERS_INTERVAL 1000    /* ms between tries to store what could not be stored */
+#define SWEEP_INTERVAL   2000    /* ms between tries of the sweep */
+#define TIDY_INTERVAL    3600000 /* ms between looks for what killed processes left in the store */
+#define LOOKOUT_INTERVAL 500     /* ms between looks whether the watches fail */
 /* The API server's priority and fairness lets some hundred requests of all ServiceAccounts run at
  * once. Calls of one namespace that hang, in a webhook say, leave most of these to others. */
 #define NAMESPACE_CALLS 40
@@ -39,7 +40,7 @@ struct manager {
     struct requests *requests;
     struct retention *retention;
     struct finished *finished;
-    struct ticker *housekeeping, *lookout, *sweep;
+    struct ticker *housekeeping, *lookout, *sweep, *tidy;
     bool is_swept; /* the sweep has succeeded */
     struct event_recorder *events;
     struct metrics *metrics;
@@ -165,6 +166,19 @@ static void sweep(void *arg)
             retention_sweep(&manager->context, manager->flags->watch_namespace) >= 0;
 }
 
+/* Objects of the store that nobody names any more. */
+static void tidy(void *arg)
+{
+    struct manager *manager = arg;
+    struct store *store = manager->backends.store;
+    const struct store_call call = {.permit = leadership_permit(manager->leadership)};
+    struct error problem = {0};
+
+    if (store->ops->tidy && store->ops->tidy(store, &call, &problem) < 0)
+        log_warn("what earlier processes left in the store could not be removed", "reason",
+                 problem.reason, "error", problem.message, NULL);
+}
+
 static int reconcile(struct manager *manager, struct error *error)
 {
     int r;
@@ -176,6 +190,7 @@ static int reconcile(struct manager *manager, struct error *error)
     if (r < 0)
         return r;
     manager->sweep = ticker_new(&system_clock, "sweep", SWEEP_INTERVAL, sweep, manager);
+    manager->tidy = ticker_new(&system_clock, "tidy", TIDY_INTERVAL, tidy, manager);
     if (manager->flags->leader_elect)
         manager->lookout =
             ticker_new(&system_clock, "lookout", LOOKOUT_INTERVAL, look_out, manager);
@@ -227,6 +242,7 @@ static void drain(struct manager *manager, const char *reason)
         serving_set_phase(manager->serving, SERVING_DRAINING);
     ticker_free(TAKE(manager->lookout));
     ticker_free(TAKE(manager->sweep));
+    ticker_free(TAKE(manager->tidy));
     controllers_stop(manager->controllers, reason);
     backends_drain(&manager->backends);
     while (manager->executor && is_call_in_flight(manager))

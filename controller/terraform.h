@@ -10,6 +10,9 @@
 struct terraform_settings {
     char *mirror; /* an absolute path; NULL: none */
     char *folder;
+    char *cache;  /* an absolute path; NULL: in the folder */
+    char *ca_pem; /* NULL: the system's */
+    struct lock_file *locked; /* NULL: none */
     struct source allowed[FLAGS_VALUES];
     struct tf_runtime_config config;
 };

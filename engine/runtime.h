@@ -31,6 +31,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/cancel.h"
 #include "engine/base/clock.h"
 #include "engine/base/error.h"
@@ -82,10 +83,17 @@ struct runtime_scope {
     const struct value *context;  /* the Spec's `context`, with `contextFrom`; or NULL */
     struct error context_error;   /* if its code is set, `contextFrom` could not be read: a runtime
                                      that needs the context fails with this */
+    const struct value *existing; /* objects to take over, as runtime_foreign.find() gave them:
+                                     by the ids of resources without a record; or NULL */
+    struct error existing_error;  /* if its code is set, it could not be read which there are: the
+                                     plan of a resource without a record fails with this */
     bool thorough;                /* plan as exactly as possible: also dry-run creates. A step's
                                      `before` and `after` are the same either way */
     bool force;                   /* an object that cannot be changed as wanted may be replaced,
                                      unless its own settings say otherwise */
+    const struct record *const *records; /* what State has of the Spec's objects as the session is
+                                     opened, of all types: n_records. Borrowed for open() */
+    size_t n_records;
     bool terminating;             /* the Spec's own namespace is being deleted */
     bool identity_leaves;         /* only resources with relations.last are left: the identity may
                                      already be deleted */
@@ -110,13 +118,15 @@ struct runtime_target {
     const struct value *attributes; /* references resolved; NULL: the object is to be deleted */
     const struct value *extensions; /* references resolved; for a deletion, as recorded in State; or
                                        NULL */
-    const struct record *prior;     /* the record in State; NULL: no record, or TARGET_NEW. With
-                                       RUNTIME_CREATES_BLINDLY, plan() is given only APPLIED and
-                                       TAINTED records */
+    const struct record *prior;     /* the record in State; NULL: no record, TARGET_NEW, or a record
+                                       of an object that is only read. With RUNTIME_CREATES_BLINDLY,
+                                       plan() is given only APPLIED and TAINTED records */
     bool was_unknown;               /* a plan was approved in which values of the attributes were
                                        unknown. `before` and `after` are to be what they would have
                                        been then with these values, though more is known now (by a
                                        dry-run, say), because the two are compared */
+    bool is_too_early;              /* something that the resource depends on is still to be
+                                       changed: an object that is only read cannot be read yet */
 };
 
 /* ---- What is answered ---- */
@@ -173,7 +183,9 @@ void outcome_done(struct runtime_outcome *outcome);
  * What plan() sets for each action (x: always; (x): if it is known, or if there is one; -: NULL):
  *
  *               attributes  before  after  result  uid   besides
- *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done
+ *   UNCHANGED       x         x       x     (x)    (x)   is_unrecorded, then memory; is_done;
+ *                                                        is_only_read
+ *   READ            x         -       x      x      -    is_only_read, reason
  *   CREATE          x         -       x      x      -    limit, reason
  *   ADOPT           x         x       x      x     (x)   limit, hides_before, memory
  *   UPDATE          x         x       x      x     (x)   limit, reason
@@ -187,6 +199,13 @@ void outcome_done(struct runtime_outcome *outcome);
  * describes the change as a whole: its `after` and `result` are those of the new object, and `uid`
  * is that of the old one. plan() for TARGET_OLD then gives DELETE or FORGET, plan() for TARGET_NEW
  * gives CREATE.
+ *
+ * An object that is only read (is_only_read) is not ours: a data source of Terraform, say. It is
+ * never created, changed or deleted, and apply() never sees it. plan() reads it: UNCHANGED, with
+ * what it read as `result`. If it cannot be read yet, because its attributes have something unknown
+ * or the target is_too_early, the answer is READ, with VALUE_UNKNOWN where only the reading can
+ * tell; it is planned again when it is due. State records that there is such a resource, and never
+ * what was read. When the resource leaves, the record is dropped, without a call of the runtime.
  */
 struct runtime_step {
     const struct runtime_ops *ops;
@@ -203,6 +222,7 @@ struct runtime_step {
     bool is_done;                   /* UNCHANGED: the object is absent, because it has done its work
                                        (the record's is_done). It is not read; references see
                                        `result` */
+    bool is_only_read;              /* UNCHANGED, READ: the object is not ours, as said above */
     bool cannot_appear;             /* FORGET: no create can make the object any more, because its
                                        namespace is being deleted, say */
     int64_t limit;                  /* ms; the longest time that apply() takes by limits of its own;
@@ -211,8 +231,8 @@ struct runtime_step {
                                        FORGET: the uid of an object that exists but is no longer
                                        ours; NULL: the object is gone */
     const char *reason;             /* for messages, or NULL; it is not part of the digest.
-                                       DEFERRED, REPLACE: the cause. CREATE: why the plan is less
-                                       exact than `thorough` asks for */
+                                       DEFERRED, READ, REPLACE: the cause. CREATE: why the plan is
+                                       less exact than `thorough` asks for */
     const struct value *attributes; /* desired attributes, as State will record them, secrets
                                        marked; NULL: the object is to be deleted */
     const struct value *extensions; /* desired extensions; or NULL */
@@ -253,6 +273,30 @@ enum {
     RUNTIME_CREATES_BLINDLY = 1 << 1,
 };
 
+/* What tells the documents of one world apart: who reads two of the same lineage takes the one with
+ * the higher serial for the newer one. */
+struct runtime_mark {
+    const char *lineage;
+    uint64_t serial;
+};
+
+/* The document in which other tools of a platform keep what a ledger has: objects are taken over
+ * from one, and records are written as one. Pure functions; any thread. */
+struct runtime_foreign {
+    /* Reads a document. targets: all resources of this type, with their records if they have one.
+     * *ret: by id, what the document has of those without a record, for plan()
+     * (runtime_scope.existing); all of it is to be treated as secret; a reference. ERR_INVALID,
+     * ERR_UNSUPPORTED, ERR_TOO_LARGE: the document cannot be read. */
+    int (*find)(struct runtime *runtime, const char *text, size_t length,
+                const struct runtime_target *targets, size_t n, const struct value **ret,
+                struct error *error);
+    /* Writes a document of the records of this type. records: all of a State: what others depend on
+     * counts. ret: initialised; the text is added. The same records, under the same mark, give the
+     * same bytes. ERR_INVALID: they do not fit into one document. ERR_TOO_LARGE. */
+    int (*write)(struct runtime *runtime, const struct record *const *records, size_t n,
+                 const struct runtime_mark *mark, struct buf *ret, struct error *error);
+};
+
 struct runtime_ops {
     const char *type; /* a resource's `type`: "Kubernetes" */
     unsigned flags;
@@ -264,6 +308,7 @@ struct runtime_ops {
     /* Checks of a Spec's resources of this type, without I/O. Their arg is the runtime. NULL: no
      * checks. */
     const struct spec_checks *check;
+    const struct runtime_foreign *foreign; /* NULL: there is no such document */
     /* May be NULL. Adds the order that follows from the kinds of resources (relations.h). No I/O.
      * */
     int (*relate)(struct runtime *runtime, const struct runtime_scope *scope,

@@ -114,7 +114,7 @@ struct store_file {
 /* Called for each document; nonzero ends the listing and is returned. name is borrowed. */
 typedef int store_on_name(void *arg, const struct document_name *name, struct error *error);
 
-/* All are set, but for append where a store does not support it. */
+/* All are set, but for append where a store does not support it, and tidy where it needs none. */
 struct store_ops {
     const char *type; /* the value of the flag: "kubernetes", "file" */
 
@@ -139,10 +139,15 @@ struct store_ops {
     /* Returns 0 if the document does not exist and the handle saw none. */
     int (*remove)(struct store_file *file, const struct store_call *call, struct error *error);
 
-    /* Lists the documents of a kind, of one Spec or (spec NULL) of all Specs, in no order.
+    /* Lists the documents of a kind, of one Spec or (spec NULL) of all Specs, in no order. It names
+     * also those whose removal failed or was killed halfway: they cannot be read.
      * ERR_CORRUPT: a damaged document whose name cannot be read. */
     int (*list)(struct store *store, enum document_kind kind, const struct spec_key *spec,
                 store_on_name *fn, void *arg, const struct store_call *call, struct error *error);
+
+    /* Removes what killed processes left of documents that they were about to write. To be called
+     * from time to time, by one thread. */
+    int (*tidy)(struct store *store, const struct store_call *call, struct error *error);
 
     /* The place of the document, for messages: "kusion-system/kusion-1f…"; free(). */
     char *(*describe)(struct store *store, const struct document_name *name);

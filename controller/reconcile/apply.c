@@ -8,6 +8,8 @@
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/spec_export.h"
+#include "controller/reconcile/spec_takeover.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
@@ -94,6 +96,8 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     operation.config.approved = attempt->approved;
     operation.config.for_approval = run->policy.needs_approval && !attempt->approved;
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
+    if (r == 0)
+        r = spec_takeover_read(run, attempt->operation, attempt->spec, error);
     if (r)
         return r;
     if (run_lacks_state(run, operation_ledger(attempt->operation)))
@@ -199,8 +203,10 @@ static void tell_settled(struct attempt *attempt)
 
 static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    int r = run_acknowledge(&attempt->run, error);
+    int r;
 
+    spec_export(&attempt->run, operation_ledger(attempt->operation));
+    r = run_acknowledge(&attempt->run, error);
     tell_settled(attempt);
     retention_check(&attempt->run);
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",

@@ -6,6 +6,7 @@
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/spec_export.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/state/calls.h"
@@ -32,7 +33,11 @@ static void end_unless_unwritten(struct attempt *attempt, int r)
 
 int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result)
 {
+    int64_t sooner = attempt->run.written.retry_after;
+
     attempt_check_later(attempt, result);
+    if (sooner && sooner < result->after)
+        result->after = sooner;
     end_unless_unwritten(attempt, r);
     return r;
 }
@@ -72,6 +77,8 @@ static int write_end(struct attempt *attempt, struct release_report *report,
         status->resources = report_resources(report->results);
     if (attempt->operation)
         status->inventory = report_inventory(operation_ledger(attempt->operation));
+    if (attempt->operation)
+        spec_export(run, operation_ledger(attempt->operation));
     r = waits_on(attempt, report)
             ? 0
             : release_write(run->context, &run->subject, attempt->release, report, error);
@@ -234,7 +241,7 @@ static bool has_done_something(const struct operation_results *results)
 {
     for (size_t i = 0; results && i < results->count; i++)
         if (results->items[i].status == RESULT_SUCCEEDED &&
-            results->items[i].action != PLAN_UNCHANGED)
+            results->items[i].action != PLAN_UNCHANGED && results->items[i].action != PLAN_READ)
             return true;
     return false;
 }
@@ -415,8 +422,10 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
         .resources = report_all_ready(plan_of(attempt)->n_resources),
         .inventory = report_inventory(operation_ledger(attempt->operation)),
     };
-    int r = run_write_status(run, &status, error);
+    int r;
 
+    spec_export(run, operation_ledger(attempt->operation));
+    r = run_write_status(run, &status, error);
     run_status_done(&status);
     if (r >= 0)
         retention_check(run);

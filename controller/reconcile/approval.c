@@ -144,10 +144,12 @@ const struct release_approval *approval_of(const struct attempt *attempt)
 
 /* ---- What is to be approved ---- */
 
-/* The object is gone, or another one has its name: only the record leaves State. */
+/* The object is gone, or another one has its name, or it was only read: only the record leaves
+ * State. */
 static bool is_gone(const struct plan_change *change)
 {
-    return change->action == PLAN_FORGET && change->step && change->step->action == PLAN_FORGET;
+    return change->action == PLAN_FORGET &&
+           (change->is_only_read || (change->step && change->step->action == PLAN_FORGET));
 }
 
 bool approval_is_missing(const struct attempt *attempt)

@@ -141,21 +141,60 @@ const struct value *conditions_make(const struct value *old, const struct verdic
     return conditions;
 }
 
+/* A builder of an array that has them, except that of the type. */
+static struct value_builder *begin_without(const struct value *conditions, const char *type)
+{
+    struct value_builder *b = value_builder_new();
+
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(conditions); i++)
+        if (!str_equal(value_get_string(value_at(conditions, i), "type"), type))
+            value_add(b, value_at(conditions, i));
+    return b;
+}
+
+/* Frees the builder. */
+static void finish(struct value_builder *b, const struct value **conditions)
+{
+    const struct value *more = NULL;
+
+    value_end_array(b);
+    value_builder_finish(b, &more, NULL);
+    value_builder_free(b);
+    value_unref(*conditions);
+    *conditions = more;
+}
+
 void conditions_add_exposed(const struct value **conditions, const struct value *old,
                             const char *message, int64_t generation, int64_t now)
 {
     const struct verdict exposed = {.reason = "SecretsInClear", .message = message};
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *more = NULL;
+    struct value_builder *b;
 
     if (!message)
         return;
-    value_begin_array(b);
-    for (size_t i = 0; i < value_count(*conditions); i++)
-        value_add(b, value_at(*conditions, i));
+    b = begin_without(*conditions, exposed.reason);
     add(b, old, exposed.reason, "True", &exposed, generation, now);
-    value_end_array(b);
-    value_builder_finish(b, &more, NULL);
-    value_unref(*conditions);
-    *conditions = more;
+    finish(b, conditions);
+}
+
+void conditions_add_written(const struct value **conditions, const struct value *old,
+                            const struct verdict *verdict, int64_t generation, int64_t now)
+{
+    const struct value *kept = conditions_find(old, CONDITION_WRITTEN);
+    struct value_builder *b;
+
+    if (!verdict && !kept)
+        return;
+    b = begin_without(*conditions, CONDITION_WRITTEN);
+    if (verdict)
+        add(b, old, CONDITION_WRITTEN, verdict->ready, verdict, generation, now);
+    else
+        value_add(b, kept);
+    finish(b, conditions);
+}
+
+void conditions_drop(const struct value **conditions, const char *type)
+{
+    finish(begin_without(*conditions, type), conditions);
 }

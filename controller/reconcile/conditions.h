@@ -2,7 +2,7 @@
  * A verdict about an object, and the conditions that say it.
  *
  * Ready and Finished are always there; Reconciling and Stalled only when True, and never both;
- * SecretsInClear only when True.
+ * SecretsInClear only when True; TerraformStateWritten only where a state file is asked for.
  * Finished is "False" as long as Reconciling is "True": clients wait for it to learn of the end,
  * whether it is a success or a failure. A condition's lastTransitionTime changes with its status
  * alone, so that saying the same again is no change.
@@ -46,6 +46,14 @@ const struct value *conditions_make(const struct value *old, const struct verdic
  * replaced. message: NULL: nothing is added. */
 void conditions_add_exposed(const struct value **conditions, const struct value *old,
                             const char *message, int64_t generation, int64_t now);
+
+/* Adds or replaces TerraformStateWritten. verdict: its status is `ready`; NULL: it is
+ * as in `old`. The rest as above. */
+void conditions_add_written(const struct value **conditions, const struct value *old,
+                            const struct verdict *verdict, int64_t generation, int64_t now);
+#define CONDITION_WRITTEN "TerraformStateWritten"
+/* Takes a condition away. */
+void conditions_drop(const struct value **conditions, const char *type);
 
 /* The condition of a type, or NULL. */
 const struct value *conditions_find(const struct value *conditions, const char *type);

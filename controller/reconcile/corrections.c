@@ -82,7 +82,7 @@ bool corrections_repeat(const struct value *recorded, const struct plan *plan)
 
         if (change->error || change->deposed)
             return false;
-        if (change->action == PLAN_UNCHANGED)
+        if (change->action == PLAN_UNCHANGED || change->action == PLAN_READ)
             continue;
         if (!is_correction(change) || !is_covered(changes, change))
             return false;

@@ -4,6 +4,7 @@
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/spec_export.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
@@ -175,6 +176,7 @@ static int forget(struct run *run, struct ledger *ledger, struct error *error)
         return state_lost(run, error);
     if (is_end_of_destroy(latest) && !ledger_is_stored(ledger))
         ledger_was_removed(ledger);
+    spec_export(run, ledger);
     r = orphan(run, ledger, error);
     if (r < 0)
         return r;
@@ -401,6 +403,7 @@ static int end_well(struct attempt *attempt, const struct operation_results *res
     if (!run->log.is_ended)
         run_event(run, EVENT_NORMAL, "ReconciliationSucceeded", "all resources are deleted");
     operation_log_success(run, summary);
+    spec_export(run, operation_ledger(attempt->operation));
     r = release_finalizer(run, error);
     if (r >= 0)
         attempt_end(attempt);

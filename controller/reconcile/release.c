@@ -7,6 +7,7 @@
 #include "controller/reconcile/preview_wait.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/requests.h"
+#include "controller/reconcile/spec_takeover.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/history.h"
@@ -342,6 +343,8 @@ static int begin_plan(struct attempt *attempt, struct error *error)
         return r;
     operation.config.scope.thorough = true;
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
+    if (r == 0)
+        r = spec_takeover_read(run, attempt->operation, attempt->spec, error);
     if (r > 0)
         return r;
     operation_log_begin(run, 0, attempt->release->phase == PHASE_PREVIEWING);

@@ -12,13 +12,16 @@
 
 const struct value *report_plan(const struct plan *plan, const char *digest)
 {
+    _cleanup_value_ const struct value *read = NULL;
     struct plan_summary sum;
 
     plan_summarise(plan, &sum);
-    return value_pack("{s:s?, s:i, s:i, s:i, s:i, s:i, s:i}", "digest", digest, "create",
+    if (sum.read)
+        read = value_pack("i", (int)sum.read);
+    return value_pack("{s:s?, s:i, s:i, s:i, s:i, s:i, s:i, s:v?}", "digest", digest, "create",
                       (int)sum.create, "update", (int)sum.update, "delete", (int)sum.delete,
                       "replace", (int)sum.replace, "adopt", (int)sum.adopt, "unchanged",
-                      (int)sum.unchanged);
+                      (int)sum.unchanged, "read", read);
 }
 
 /* Ids and types are texts of tenants, which administrators read. */
@@ -133,7 +136,7 @@ static size_t keep_existing(struct ledger_records *records)
         const struct record *record = records->items[i];
 
         if ((record->status != RECORD_APPLIED && record->status != RECORD_TAINTED) ||
-            record->is_done)
+            record->is_done || record->is_only_read)
             continue;
         records->items[i] = records->items[kept];
         records->items[kept++] = record;
@@ -292,7 +295,7 @@ void report_judge(const struct operation_results *results, struct error *failure
 
 static bool is_gone(const struct operation_result *result)
 {
-    return !result->change->stays;
+    return !result->change->stays && !result->change->is_only_read;
 }
 
 static bool stays(const struct operation_result *result)
@@ -307,10 +310,15 @@ char *report_summary(const struct operation_results *results)
         const char *verb;
         bool (*applies)(const struct operation_result *result); /* NULL: to all of the action */
     } verbs[] = {
-        {PLAN_CREATE, "created", NULL},        {PLAN_ADOPT, "adopted", NULL},
-        {PLAN_UPDATE, "configured", NULL},     {PLAN_REPLACE, "replaced", NULL},
-        {PLAN_DELETE, "deleted", NULL},        {PLAN_FORGET, "already gone", is_gone},
-        {PLAN_FORGET, "left in place", stays}, {PLAN_UNCHANGED, "unchanged", NULL},
+        {PLAN_CREATE, "created", NULL},
+        {PLAN_ADOPT, "adopted", NULL},
+        {PLAN_UPDATE, "configured", NULL},
+        {PLAN_REPLACE, "replaced", NULL},
+        {PLAN_READ, "read", NULL},
+        {PLAN_DELETE, "deleted", NULL},
+        {PLAN_FORGET, "already gone", is_gone},
+        {PLAN_FORGET, "left in place", stays},
+        {PLAN_UNCHANGED, "unchanged", NULL},
     };
     struct buf text = BUF_INIT;
 
@@ -345,8 +353,10 @@ char *report_plan_summary(const struct plan *plan)
     add_part(&text, sum.adopt, "to adopt");
     add_part(&text, sum.update, "to update");
     add_part(&text, sum.replace, "to replace");
+    add_part(&text, sum.read, "to read");
     add_part(&text, sum.delete, "to delete");
     add_part(&text, sum.stay, "to leave in place");
+    add_part(&text, sum.moved, "to get another id");
     add_part(&text, sum.deferred, "to be planned when others are applied");
     add_part(&text, sum.unknown, "that could not be looked at");
     if (!text.length)

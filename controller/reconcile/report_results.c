@@ -89,6 +89,8 @@ static const char *find_note(const struct entry *entry)
     const struct plan_change *change = entry->change;
     bool is_done = entry->result && entry->result->status == RESULT_SUCCEEDED;
 
+    if (entry->action == PLAN_FORGET && change->is_only_read)
+        return "it is not read any more";
     if (entry->action == PLAN_FORGET && !change->stays)
         return "it is gone already";
     return is_done && entry->action == PLAN_CREATE ? NULL : change->reason; /* it was tried now */

@@ -20,6 +20,7 @@ void run_done(struct run *run)
     free(run->uid);
     free(run->trigger);
     free(run->changed_at);
+    free(run->written.message);
     release_approval_done(&run->approval);
     *run = (struct run){0};
 }
@@ -120,6 +121,15 @@ const char *run_account(const struct run *run)
     if (run->policy.service_account)
         return run->policy.service_account;
     return context->act_as_controller ? NULL : context->default_service_account;
+}
+
+char *run_user(const struct run *run)
+{
+    const char *account = run_account(run);
+
+    return account
+               ? str_printf("system:serviceaccount:%s:%s", run->subject.key.namespace_name, account)
+               : NULL;
 }
 
 const struct value *run_source(const struct run *run)

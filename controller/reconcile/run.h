@@ -14,6 +14,15 @@
 #include "engine/operation/operation.h"
 #include "engine/spec/spec.h"
 
+/* What came of the last try to write the state file of Terraform (spec_export.h). */
+struct run_written {
+    bool is_tried;
+    const char *status;              /* "True", "False" */
+    char reason[ERROR_REASON_SIZE];
+    char *message;                   /* owned */
+    int64_t retry_after;             /* ms; 0: not before the next check */
+};
+
 struct run {
     const struct reconcile_context *context;
     struct cancel *cancel;          /* of the reconcile that is at it */
@@ -32,6 +41,7 @@ struct run {
     bool is_namespace_terminating;
     struct spec_policy policy;
     struct operation_log log;
+    struct run_written written;
 };
 
 void run_done(struct run *run);
@@ -75,8 +85,11 @@ int run_add_finalizer(struct run *run, struct error *error);
  * where the status is refused. */
 int run_write_status(struct run *run, const struct run_status *status, struct error *error);
 
-/* An attempt ended, and the status stays as it is: writes that the request for a reconcile is
- * handled, if there was one. */
+/* The condition TerraformStateWritten says so already. */
+bool run_says_written(const struct run *run);
+
+/* An attempt ended, and the status stays as it is, but for TerraformStateWritten: writes that the
+ * request for a reconcile is handled, if there was one. */
 int run_acknowledge(struct run *run, struct error *error);
 
 /* ms that a failure of this generation still has to heal by waiting: `timeout`, counted from the
@@ -126,6 +139,8 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error);
 
 /* The ServiceAccount whose rights are used; borrowed. NULL: the rights of the operator itself. */
 const char *run_account(const struct run *run);
+/* The user that requests with these rights impersonate; free(). NULL: the operator itself. */
+char *run_user(const struct run *run);
 
 /* metadata.creationTimestamp, in ms since 1970; 0: not known. */
 int64_t run_spec_created_at(const struct run *run);

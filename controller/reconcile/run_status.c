@@ -3,6 +3,7 @@
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/run.h"
+#include "controller/reconcile/spec_secret.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
@@ -309,6 +310,30 @@ static const struct value *owner_of(const struct run *run)
     return value_pack("s", owner);
 }
 
+/* As the last try to write the state file came out, or as before; none if none is asked for. */
+static void add_written(const struct run *run, const struct value *old,
+                        const struct value **conditions)
+{
+    const struct run_written *written = &run->written;
+    const struct verdict verdict = {
+        .ready = written->status, .reason = written->reason, .message = written->message};
+
+    if (spec_secret_of(run, "to").name)
+        conditions_add_written(conditions, old, written->is_tried ? &verdict : NULL,
+                               run->subject.generation, wall_clock(run));
+    else if (conditions_find(*conditions, CONDITION_WRITTEN))
+        conditions_drop(conditions, CONDITION_WRITTEN);
+}
+
+bool run_says_written(const struct run *run)
+{
+    const struct value *said =
+        conditions_find(value_get(status_of(run), "conditions"), CONDITION_WRITTEN);
+
+    return str_equal(value_get_string(said, "status"), run->written.status) &&
+           str_equal(value_get_string(said, "message"), run->written.message);
+}
+
 static const struct value *conditions_of(const struct run *run, const struct run_status *status)
 {
     const struct conditions_generation generation = generation_of(run, status);
@@ -319,6 +344,7 @@ static const struct value *conditions_of(const struct run *run, const struct run
     const struct value *conditions = conditions_make(old, &status->verdict, generation, now);
 
     conditions_add_exposed(&conditions, old, exposed, generation.observed, now);
+    add_written(run, old, &conditions);
     return conditions;
 }
 
@@ -415,9 +441,12 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
 int run_acknowledge(struct run *run, struct error *error)
 {
     const struct value *next = value_ref(status_of(run));
+    const struct value *old = value_get(next, "conditions"), *conditions = value_ref(old);
     struct error problem = {0};
     int r = 0;
 
+    add_written(run, old, &conditions);
+    set(&next, "conditions", conditions);
     set_handled(run, &next);
     if (!run->is_unreadable && !value_equal(status_of(run), next))
         r = put_status(run, next, &problem);

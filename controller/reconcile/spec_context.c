@@ -72,10 +72,7 @@ static int load(const struct reading *reading, const struct origin *origin,
     const struct run *run = reading->run;
     const struct clock_source *clock = run->context->clock;
     int64_t left = reading->deadline - clock->monotonic(clock);
-    const char *account = run_account(run);
-    _cleanup_free_ char *user = account ? str_printf("system:serviceaccount:%s:%s",
-                                                     run->subject.key.namespace_name, account)
-                                        : NULL;
+    _cleanup_free_ char *user = run_user(run);
     const struct kube_request request = {
         .method = "GET",
         .ref = {origin->kind, run->subject.key.namespace_name, origin->name, NULL},

@@ -77,7 +77,7 @@ static void to_hex(const unsigned char digest[HASH_SIZE], char ret_hex[HASH_HEX_
     ret_hex[HASH_HEX_SIZE - 1] = '\0';
 }
 
-void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE])
+void hash_finish(struct hash *hash, unsigned char ret[HASH_SIZE])
 {
     unsigned char digest[EVP_MAX_MD_SIZE];
     unsigned int short_length = 0;
@@ -90,6 +90,14 @@ void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE])
         length = short_length;
     }
     must(length == HASH_SIZE, "the digest's length");
+    memcpy(ret, digest, HASH_SIZE);
+}
+
+void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE])
+{
+    unsigned char digest[HASH_SIZE];
+
+    hash_finish(hash, digest);
     to_hex(digest, ret_hex);
 }
 
@@ -109,4 +117,9 @@ void hash_hex(const void *data, size_t length, char ret_hex[HASH_HEX_SIZE])
     hash_add(hash, data, length);
     hash_finish_hex(hash, ret_hex);
     hash_free(hash);
+}
+
+bool hash_is_hex(const char *text)
+{
+    return strlen(text) == HASH_HEX_SIZE - 1 && !text[strspn(text, "0123456789abcdef")];
 }

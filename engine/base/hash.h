@@ -1,9 +1,10 @@
 /*
- * SHA-256 and HMAC-SHA-256, from OpenSSL's libcrypto, as hexadecimal.
+ * SHA-256 and HMAC-SHA-256, from OpenSSL's libcrypto, most often as hexadecimal.
  */
 #ifndef ENGINE_BASE_HASH_H
 #define ENGINE_BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "engine/base/buf.h"
@@ -19,11 +20,15 @@ struct hash *hash_new_keyed(const void *key, size_t length); /* HMAC */
 void hash_add(struct hash *hash, const void *data, size_t length);
 void hash_add_str(struct hash *hash, const char *s); /* with its NUL, so that "a","bc" and "ab","c"
                                                         differ */
-void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE]); /* afterwards the hash can
-                                                                         only be freed */
+/* Afterwards the hash can only be freed. */
+void hash_finish(struct hash *hash, unsigned char ret[HASH_SIZE]);
+void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE]);
 void hash_free(struct hash *hash);
 DEFINE_CLEANUP(struct hash *, hash_free)
 
 void hash_hex(const void *data, size_t length, char ret_hex[HASH_HEX_SIZE]);
+
+/* Whether the text is such a digest, in lower case. */
+bool hash_is_hex(const char *text);
 
 #endif

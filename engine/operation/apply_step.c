@@ -43,6 +43,10 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
     operation_set_action(node, step->action);
     switch (step->action) {
     case PLAN_UNCHANGED:
+        if (step->is_only_read) {
+            operation_note_reading(operation, node, step);
+            return 0;
+        }
         node->is_done = step->is_done;
         return node->is_done ? 0 : confirm(operation, node, step, outcome, error);
     case PLAN_CREATE:
@@ -154,7 +158,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
         return operation_retry(node, visit, error);
     node->is_applied = true;
     node->failures = 0;
-    if (node->is_done)
+    if (node->is_done || operation_change(node)->is_only_read)
         return WALK_DONE;
     return judge(operation, node, visit, &outcome->now, error);
 }
@@ -174,7 +178,7 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
         operation_set_deferred(node, change->reason, error);
         return WALK_FAILED;
     }
-    if (change->is_settled && !operation->how.verify)
+    if (change->is_settled && (!operation->how.verify || change->is_only_read))
         return WALK_DONE;
     verdict = visit_step(operation, node, visit, &outcome, error);
     outcome_done(&outcome);

@@ -73,7 +73,7 @@ int operation_record_intents(struct operation *operation, struct error *error)
     struct plan *plan = operation->plan;
     struct batch batch = {0};
     bool is_needed = false;
-    int r = 0;
+    int r = operation_move_records(operation, error);
 
     for (uint32_t i = 0; i < plan->n_changes; i++) {
         struct plan_change *change = &plan->changes[i];
@@ -93,9 +93,9 @@ int operation_record_intents(struct operation *operation, struct error *error)
     operation_set_head(operation, AT_BEGIN);
     /* Before deletions State is written even without changes: that fails if another leader is at
      * work. */
-    if (batch.count || is_needed)
+    if (r >= 0 && (batch.count || is_needed))
         r = ledger_begin(operation->ledger, batch.items, batch.count, error);
-    else
+    else if (r >= 0)
         r = ledger_check(operation->ledger, error);
     batch_done(&batch);
     if (r >= 0)

@@ -143,11 +143,13 @@ void operation_wake_waiting(struct operation *operation, uint32_t step)
 
 /* ---- Visits ---- */
 
-/* What was made by a call whose answer was lost is found as wanted, and was not unchanged. */
+/* What was made by a call whose answer was lost is found as wanted, and was not unchanged. What was
+ * to be read when it is due, has been. */
 static bool keeps_action(const struct node *node, enum plan_action action)
 {
     return operation_change(node)->action == PLAN_REPLACE ||
-           (action == PLAN_UNCHANGED && node->is_in_doubt);
+           (action == PLAN_UNCHANGED &&
+            (node->is_in_doubt || operation_change(node)->action == PLAN_READ));
 }
 
 void operation_set_action(struct node *node, enum plan_action action)

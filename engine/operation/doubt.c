@@ -1,15 +1,38 @@
 /* Creations whose outcome was never recorded. */
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
+#include "engine/spec/not_created.h"
 
-static int hold(const struct record *record, struct error *error)
+bool operation_is_doubtful(const struct record *record)
 {
+    return record && record->status == RECORD_CREATING;
+}
+
+int operation_hold_doubtful(const struct record *record, struct error *error)
+{
+    long long revision = (long long)record->revision;
+
     return err_set(
         error, ERR_CONFLICT, "OutcomeUnknown",
         "its creation was begun (revision %lld), and whether it happened is not known: "
-        "it is held, so that nothing is made twice. Look for it where it is made. A Spec "
+        "it is held, so that nothing is made twice. Look for it where it is made. If it is there, "
+        "take it over by its import id, where its type has one; if it is not, set its "
+        "extensions[" NOT_CREATED "] to %lld, and it is created. A Spec "
         "that is deleted with deletionPolicy Orphan leaves everything where it is",
-        (long long)record->revision);
+        revision, revision);
+}
+
+static bool is_denied(const struct record *record, const struct value *extensions)
+{
+    return value_int(value_get(extensions, NOT_CREATED), 0) == record->revision;
+}
+
+int operation_check_doubtful(const struct record *record, const struct value *extensions,
+                             const struct runtime_step *step, struct error *error)
+{
+    bool creates = step->action != PLAN_ADOPT && step->action != PLAN_DEFERRED;
+
+    return creates && !is_denied(record, extensions) ? operation_hold_doubtful(record, error) : 0;
 }
 
 static int find(struct node *node, const struct record *record, struct runtime_outcome *outcome,
@@ -70,15 +93,17 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
     struct error problem = {0};
     int r;
 
-    if (!doubtful || doubtful->status != RECORD_CREATING)
+    if (!operation_is_doubtful(doubtful))
         return 0;
     if (operation_is_in_flight(operation, doubtful))
         return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
                        "the answer to its creation was lost, and it may still take effect");
     r = find(node, doubtful, &outcome, &problem);
-    if (r == ERR_UNSUPPORTED)
-        r = hold(doubtful, error);
-    else if (r < 0)
+    if (r == ERR_UNSUPPORTED) {
+        outcome_done(&outcome);
+        return 0;
+    }
+    if (r < 0)
         err_copy(error, &problem);
     else if (outcome.now.presence == PRESENCE_PRESENT)
         r = land_found(operation, doubtful, &outcome, &found, error);

@@ -288,6 +288,30 @@ int operation_confirm(struct operation *operation, struct node *node,
     return land_marked(node, &record, error);
 }
 
+void operation_note_reading(struct operation *operation, struct node *node,
+                            const struct runtime_step *step)
+{
+    const struct plan_change *change = operation_change(node);
+    _cleanup_value_ const struct value *dependencies =
+        operation_dependencies(operation, node->index);
+    _cleanup_(record_unref_p) const struct record *known =
+        ledger_get(operation->ledger, change->id, NULL);
+    _cleanup_(record_unref_p) const struct record *record = NULL;
+    struct record like = describe(node, step, dependencies);
+
+    like.status = RECORD_APPLIED;
+    like.is_only_read = true;
+    like.action = change->action == PLAN_READ ? PLAN_READ : PLAN_UNCHANGED;
+    if (known && like.action == PLAN_UNCHANGED) {
+        like.revision = known->revision;
+        like.action = known->action;
+    }
+    record = record_new(&like);
+    if (!record_equal(record, known))
+        ledger_land(operation->ledger, &(struct ledger_change){.put = record}, 1, LEDGER_SOON,
+                    NULL);
+}
+
 /* ---- The call ---- */
 
 /* An error of the ledger is not the call's: the ledger keeps what it could not store, and nothing

@@ -51,7 +51,8 @@ size_t operation_measure(const struct operation *operation)
 {
     size_t bytes = OPERATION_ITSELF + operation->arena.used +
                    approved_plan_memory(operation->config.approved) +
-                   value_memory(operation->config.scope.context);
+                   value_memory(operation->config.scope.context) +
+                   value_memory(operation->config.scope.existing);
 
     if (operation->spec)
         bytes += operation->spec->arena.used + value_memory(operation->spec->source);

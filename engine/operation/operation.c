@@ -22,6 +22,7 @@ static void copy_scope(struct operation *operation, const struct runtime_scope *
     to->spec_uid = copy(operation, from->spec_uid);
     to->identity = value_ref(from->identity);
     to->context = value_ref(from->context);
+    to->existing = value_ref(from->existing);
 }
 
 static void free_nodes(struct operation *operation)
@@ -57,6 +58,7 @@ static void destroy(void *arg)
     free(operation->inside.items);
     strmap_done(&operation->applied_uids);
     strmap_done(&operation->outputs);
+    strmap_done(&operation->moved);
     ledger_records_done(&operation->applied);
     plan_free(operation->plan);
     spec_free(operation->spec);
@@ -65,6 +67,7 @@ static void destroy(void *arg)
     ledger_unref(operation->ledger);
     value_unref(operation->config.scope.identity);
     value_unref(operation->config.scope.context);
+    value_unref(operation->config.scope.existing);
     approved_plan_unref(operation->config.approved);
     cancel_free(operation->cancel);
     arena_done(&operation->arena);
@@ -105,6 +108,16 @@ int operation_new(const struct operation_config *config, struct operation **ret,
         task_new(config->executor, &operation->config.scope.key, operation_run, operation);
     *ret = operation;
     return 0;
+}
+
+void operation_take_over(struct operation *operation, const struct value *existing,
+                         const struct error *why_not)
+{
+    struct runtime_scope *scope = &operation->config.scope;
+
+    value_assign(&scope->existing, existing);
+    scope->existing_error = (struct error){0};
+    err_copy(&scope->existing_error, why_not);
 }
 
 void operation_free(struct operation *operation)

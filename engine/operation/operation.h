@@ -128,6 +128,11 @@ DEFINE_CLEANUP(struct operation *, operation_free)
 
 struct ledger *operation_ledger(struct operation *operation);
 
+/* What there is to be taken over (runtime_scope.existing), which only State tells to ask for. NEW.
+ * existing: a reference is taken; or NULL. why_not: copied; its code is 0, or NULL: it is known. */
+void operation_take_over(struct operation *operation, const struct value *existing,
+                         const struct error *why_not);
+
 /* Begins to plan; once. spec: taken over, or NULL: nothing is wanted any more, and all that State
  * has is to go. */
 void operation_plan(struct operation *operation, struct spec *spec);

@@ -1,5 +1,6 @@
 /* What is to be done to one resource. */
 #include "engine/operation/private.h"
+#include "engine/spec/moved.h"
 
 void planned_done(struct planned *planned)
 {
@@ -75,6 +76,15 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
 
     if (!record)
         return 0; /* its object was never made */
+    if (record->is_only_read) {
+        ret->action = PLAN_FORGET;
+        ret->is_only_read = true;
+        return 0;
+    }
+    if (operation_is_doubtful(record)) {
+        ret->action = PLAN_UNKNOWN;
+        return operation_hold_doubtful(record, error);
+    }
     if (is_left_alone(operation, record)) {
         ret->action = PLAN_FORGET;
         return 0;
@@ -141,18 +151,30 @@ static enum target_part part_of(const struct node *node, const struct record *pr
     return is_blind && operation_change(node)->record && !prior ? TARGET_NEW : TARGET_WHOLE;
 }
 
-static int plan_resource(struct operation *operation, struct node *node, const struct record *prior,
-                         bool is_due, struct planned *ret, struct error *error)
+/* Takes the runtime's answer. */
+static int take_answer(const struct record *record, struct planned *ret, struct error *error)
 {
+    ret->action = ret->step->action;
+    ret->is_only_read = ret->step->is_only_read;
+    ret->has_unknown = ret->has_unknown || ret->action == PLAN_READ;
+    return ret->is_only_read ? operation_check_reading(record, error) : 0;
+}
+
+static int plan_resource(struct operation *operation, struct node *node,
+                         const struct record *record, bool is_due, struct planned *ret,
+                         struct error *error)
+{
+    const struct record *prior = operation_prior(record);
     const struct plan_change *change = &operation->plan->changes[node->index];
     const struct resource *resource = change->resource;
-    _cleanup_value_ const struct value *attributes = NULL, *extensions = NULL;
+    _cleanup_value_ const struct value *attributes = NULL, *written = NULL, *extensions = NULL;
     const struct approved_plan *approved = operation->config.approved;
     struct runtime_target target = {
         .id = change->id,
-        .part = part_of(node, prior),
-        .prior = prior,
+        .part = part_of(node, record),
+        .prior = operation_is_doubtful(prior) ? NULL : prior,
         .was_unknown = approved && approved_plan_has_unknown(approved, change),
+        .is_too_early = !is_due && operation_is_too_early(node),
     };
     int r;
 
@@ -161,17 +183,21 @@ static int plan_resource(struct operation *operation, struct node *node, const s
 
     ret->action = PLAN_UNKNOWN;
     if (r >= 0)
-        r = operation_resolve(operation, resource->extensions, is_due, &extensions, error);
+        r = operation_resolve(operation, resource->extensions, is_due, &written, error);
     if (r < 0)
         return r;
+    extensions = moved_strip(written);
     target.attributes = attributes;
     target.extensions = extensions;
     ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);
     r = ask(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
+    if (r >= 0 && operation_is_doubtful(prior))
+        r = operation_check_doubtful(prior, resource->extensions, ret->step, error);
     remember(operation, node, &target, r >= 0 ? ret->step : NULL);
+    if (r >= 0)
+        r = take_answer(record, ret, error);
     if (r < 0)
         return r;
-    ret->action = ret->step->action;
     return ret->action == PLAN_REPLACE ? plan_replacement(operation, node, &target, ret, error) : 0;
 }
 

@@ -102,7 +102,7 @@ static void settle(struct node *node)
 /* State forgets the object. */
 static void note_forgotten(struct plan_change *change)
 {
-    if (change->step && !change->step->uid)
+    if (change->is_only_read || (change->step && !change->step->uid))
         return;
     change->stays = true;
     change->reason = change->step ? "it stays: it does not belong to this Spec any more"
@@ -119,8 +119,13 @@ static void take(struct node *node, struct planned *planned)
     change->create_first = planned->create_first;
     change->cannot_create_first = planned->cannot_create_first;
     change->has_unknown = planned->has_unknown;
+    change->is_only_read = planned->is_only_read;
     if (shown && shown->reason)
         change->reason = operation_text(operation, "%s", shown->reason);
+    if (change->moved_from)
+        change->reason =
+            operation_text(operation, "moved from %s%s%s", change->moved_from,
+                           change->reason ? ": " : "", change->reason ? change->reason : "");
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
     if (change->action == PLAN_FORGET)
@@ -136,7 +141,8 @@ static void take(struct node *node, struct planned *planned)
 static int wait_for_call(struct operation *operation, struct plan_change *change,
                          struct walk_visit *visit)
 {
-    int64_t since = calls_since(ledger_calls(operation->ledger), change->id);
+    struct calls *calls = ledger_calls(operation->ledger);
+    int64_t since = calls_since(calls, change->moved_from ? change->moved_from : change->id);
     int64_t took = since ? operation_now(operation) - since : 0;
 
     if (!since)
@@ -168,9 +174,12 @@ static bool may_still_be_made(struct operation *operation, struct plan_change *c
  * ended. A record of another type belongs to another change. */
 static void refresh_record(struct operation *operation, struct plan_change *change)
 {
-    const struct record *now = ledger_get(operation->ledger, change->id, change->deposed);
+    const char *id = change->moved_from ? change->moved_from : change->id;
+    const struct record *now = ledger_get(operation->ledger, id, change->deposed);
 
-    if (now && !str_equal(now->type, change->type)) {
+    if (!now)
+        change->moved_from = NULL;
+    if (now && !change->moved_from && !str_equal(now->type, change->type)) {
         record_unref(now);
         return;
     }
@@ -236,15 +245,21 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     refresh_record(operation, change);
     if (operation->config.for_approval && operation_is_in_flight(operation, change->record))
         return wait_for_create(operation, change, visit);
-    if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change))
+    if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change)) {
+        operation_note_planned(node);
         return WALK_DONE;
+    }
     node->large = &large;
-    if (operation_settle_doubt(operation, node, &change->record, &error) >= 0)
+    if (operation_check_moved(change, &error) >= 0 &&
+        operation_settle_doubt(operation, node, &change->record, &error) >= 0) {
+        operation_take_moved(operation, change);
         operation_plan_one(operation, node, change->record, false, &planned, &error);
+    }
     if (is_awaited(operation, change, &planned, &error, asked_at))
         verdict = wait_for_create(operation, change, visit);
     else
         conclude(node, &planned, &error);
+    operation_note_planned(node);
     planned_done(&planned);
     slot_give_back(&large);
     node->large = NULL;

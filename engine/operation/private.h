@@ -22,6 +22,8 @@
  *   carry_out.c      a visit of a step;  apply_step.c, delete_step.c: the two
  *                    kinds;  due.c: planned anew;  make.c: the call;  doubt.c:
  *                    creates whose outcome is not known
+ *   moved.c          resources that got another id
+ *   reading.c        objects that are only read
  *   redact.c         hides secrets in what runtimes say
  *   results.c        what became of each change
  *   memory.c         what it all holds
@@ -68,6 +70,7 @@ struct node {
     bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
     bool is_done;                   /* it has done its work, and is gone: it is not looked at */
+    bool is_behind_change;          /* as planned, it is to be changed, or something before it is */
     bool is_delete_sent;
     bool may_be_replaced;           /* it was deleted while a late create could come */
     bool was_deleted;               /* and a late create may make it again, to be deleted again */
@@ -125,6 +128,8 @@ struct operation {
     struct plan *plan;
     bool is_planned; /* the plan is whole: it can be shown, stale or not */
     struct node *nodes; /* of the plan's changes */
+    struct strmap moved;   /* old id -> the Spec's resource that gets its record; set before
+                              planning, with those that count */
     struct strmap outputs; /* by the text of their references; set before planning */
     struct ledger_records records; /* when planning began */
     struct operation_results results; /* under the lock */
@@ -241,7 +246,7 @@ int operation_check_approved(struct operation *operation, struct error *error);
 /* One change as planned: what plan_change keeps of it. */
 struct planned {
     enum plan_action action;
-    bool create_first, cannot_create_first, has_unknown;
+    bool create_first, cannot_create_first, has_unknown, is_only_read;
     struct runtime_step *step, *removal; /* owned */
     struct runtime_step *answer;         /* owned: that it has to be replaced, and why; or NULL */
 };
@@ -259,6 +264,36 @@ int operation_plan_one(struct operation *operation, struct node *node, const str
 int operation_plan_removal(struct operation *operation, struct node *node,
                            const struct record *old, struct planned *ret, struct error *error);
 
+/* ---- moved.c: resources that got another id ---- */
+
+/* Finds those that count. Before the changes are listed. */
+void operation_list_moved(struct operation *operation);
+/* The resource that a record of State becomes; NULL: none. */
+const struct resource *operation_moved_to(const struct operation *operation,
+                                          const struct record *record);
+/* The id that State has of the resource; NULL: its own, or none. */
+const char *operation_moved_from(const struct operation *operation,
+                                 const struct resource *resource);
+/* ERR_INVALID MoveFailed: the record is of another type. */
+int operation_check_moved(const struct plan_change *change, struct error *error);
+/* The change's record, as it is planned with: under the new id. */
+void operation_take_moved(struct operation *operation, struct plan_change *change);
+/* Moves the records in State, before anything else is done: durable when it returns 0. */
+int operation_move_records(struct operation *operation, struct error *error);
+
+/* ---- reading.c: objects that are only read ---- */
+
+/* What State has of a resource that is only read is nothing that its runtime goes by. NULL stays
+ * NULL. */
+const struct record *operation_prior(const struct record *record);
+/* The change is planned: sets is_behind_change. What it depends on was planned before. */
+void operation_note_planned(struct node *node);
+/* Something that the resource depends on directly, or that an explicit dependency comes after, is
+ * still to be changed. */
+bool operation_is_too_early(const struct node *node);
+/* ERR_INVALID: under this id, State has an object that is ours. */
+int operation_check_reading(const struct record *record, struct error *error);
+
 /* ---- doubt.c ---- */
 
 /* The time (ms since 1970) until which a create of the record's object may still take effect; 0:
@@ -267,11 +302,21 @@ int64_t operation_late_create(const struct operation *operation, const struct re
 /* The creation of the record's object was begun, and may still take effect. */
 bool operation_is_in_flight(const struct operation *operation, const struct record *record);
 /* Settles a record whose creation was begun, and whose outcome was never recorded, by a read.
- * *record is replaced; NULL: there is no object. ERR_CONFLICT OutcomeUnknown: the object may
- * still be made, and is not looked for yet; or it cannot be found, and the message says what a
- * person has to do. */
+ * *record is replaced; NULL: there is no object. Where it cannot be found, the record stays as it
+ * is: doubtful. ERR_CONFLICT OutcomeUnknown: the object may still be made, and is not looked for
+ * yet. */
 int operation_settle_doubt(struct operation *operation, struct node *node,
                            const struct record **record, struct error *error);
+/* Nobody but a person can tell whether the record's object was made. record: NULL is allowed. */
+bool operation_is_doubtful(const struct record *record);
+/* ERR_CONFLICT OutcomeUnknown: what a person has to do. */
+int operation_hold_doubtful(const struct record *record, struct error *error);
+/* Whether the step may be carried out for a resource whose record is doubtful. It was planned as
+ * if there were no record: to take over the object that the resource names makes nothing, and
+ * anything else needs a word in the extensions that the object is not there. ERR_CONFLICT
+ * OutcomeUnknown. */
+int operation_check_doubtful(const struct record *record, const struct value *extensions,
+                             const struct runtime_step *step, struct error *error);
 
 /* ---- resolve.c ---- */
 
@@ -404,6 +449,9 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
  * how the object is then; the caller cleans it up. */
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error);
+/* Tells State that there is a resource that is only read, if that is not known, or was another. */
+void operation_note_reading(struct operation *operation, struct node *node,
+                            const struct runtime_step *step);
 /* Tells State that the resource is as wanted. */
 int operation_confirm(struct operation *operation, struct node *node,
                       const struct runtime_step *step, struct runtime_outcome *outcome,

@@ -53,7 +53,10 @@ bool operation_is_recorded(const struct node *node, const struct runtime_step *s
         operation_dependencies(node->operation, node->index);
     const struct record *record = operation_change(node)->record;
 
-    return !step->is_unrecorded && record && are_equal(record->dependencies, dependencies) &&
+    if (!record || record->is_only_read != step->is_only_read ||
+        (step->is_only_read && !value_equal(record->attributes, step->attributes)))
+        return false;
+    return !step->is_unrecorded && are_equal(record->dependencies, dependencies) &&
            are_equal(record->extensions, step->extensions) &&
            is_as_secret(record->attributes, step->attributes) &&
            is_as_secret(record->extensions, step->extensions);

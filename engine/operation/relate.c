@@ -18,7 +18,10 @@ const struct resource *operation_resource_of(const struct operation *operation,
 {
     const struct resource *resource =
         operation->spec ? strmap_get(&operation->spec->by_id, record->id) : NULL;
+    const struct resource *moved = operation_moved_to(operation, record);
 
+    if (moved)
+        return moved;
     return resource && !record->deposed && has_type(record, resource) ? resource : NULL;
 }
 
@@ -41,6 +44,9 @@ static void add_change(struct operation *operation, uint32_t index, const struct
         change->deposed = arena_str(&operation->plan->arena, record->deposed);
     change->resource = resource;
     change->record = record_ref(record);
+    if (resource)
+        change->moved_from =
+            arena_str(&operation->plan->arena, operation_moved_from(operation, resource));
     node->operation = operation;
     node->index = index;
     node->binding = binding_of(operation, resource ? resource->type : record->type);
@@ -55,16 +61,18 @@ void operation_list_changes(struct operation *operation)
     size_t n_resources = spec ? spec->n_resources : 0, n_leaving = 0;
     uint32_t index = 0;
 
+    operation_list_moved(operation);
     for (size_t i = 0; i < operation->records.count; i++)
         n_leaving += !operation_resource_of(operation, operation->records.items[i]);
     operation->plan = plan_new(n_resources, n_leaving);
     operation->nodes = NEW_ARRAY(struct node, n_resources + n_leaving + 1);
     for (; index < n_resources; index++) {
         const struct resource *resource = &spec->resources[index];
-        const struct record *record = ledger_get(operation->ledger, resource->id, NULL);
+        const char *old = operation_moved_from(operation, resource);
+        const struct record *record = ledger_get(operation->ledger, old ? old : resource->id, NULL);
 
         add_change(operation, index, resource,
-                   record && has_type(record, resource) ? record : NULL);
+                   record && (old || has_type(record, resource)) ? record : NULL);
         record_unref(record);
     }
     for (size_t i = 0; i < operation->records.count; i++)
@@ -99,7 +107,7 @@ static void add_recorded(struct operation *operation)
 
     for (size_t i = 0; i < plan->n_changes; i++)
         if (plan->changes[i].record && !plan->changes[i].deposed)
-            strmap_put(&by_id, plan->changes[i].id, &plan->changes[i]);
+            strmap_put(&by_id, plan->changes[i].record->id, &plan->changes[i]);
     for (uint32_t i = 0; i < plan->n_changes; i++) {
         const struct record *record = plan->changes[i].record;
         const struct value *ids = record ? record->dependencies : NULL;

@@ -103,14 +103,19 @@ int operation_wait_while(struct operation *operation, const bool *is_busy, int64
 static void open_session(struct operation *operation, struct binding *binding,
                          const struct runtime_call *call)
 {
+    struct runtime_scope scope = operation->config.scope;
     struct runtime_session *session = NULL;
+    struct ledger_records records;
     struct error error = {0};
     int r;
 
     binding->is_opening = true;
     pthread_mutex_unlock(&operation->lock);
-    r = binding->runtime->ops->open(binding->runtime, &operation->config.scope, call, &session,
-                                    &error);
+    records = ledger_records(operation->ledger);
+    scope.records = records.items;
+    scope.n_records = records.count;
+    r = binding->runtime->ops->open(binding->runtime, &scope, call, &session, &error);
+    ledger_records_done(&records);
     pthread_mutex_lock(&operation->lock);
     binding->is_opening = false;
     binding->failed_at = operation_now(operation);

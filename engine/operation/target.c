@@ -5,7 +5,7 @@ struct runtime_target operation_target(struct node *node, const struct record *p
 {
     struct operation *operation = node->operation;
     const struct plan_change *change = &operation->plan->changes[node->index];
-    struct runtime_target target = {.id = change->id, .prior = prior};
+    struct runtime_target target = {.id = change->id, .prior = operation_prior(prior)};
 
     if (!change->resource) {
         target.extensions = value_ref(prior ? prior->extensions : NULL);

@@ -265,6 +265,7 @@ static const char *done_to(enum plan_action action)
     static const char *const words[] = {
         [PLAN_CREATE] = "created",   [PLAN_ADOPT] = "adopted",  [PLAN_UPDATE] = "updated",
         [PLAN_REPLACE] = "replaced", [PLAN_DELETE] = "deleted", [PLAN_FORGET] = "forgotten",
+        [PLAN_READ] = "read",
     };
 
     return words[action];
@@ -398,11 +399,12 @@ static int check_leaving(const struct approved_plan *approved, const struct plan
     return is_deferred ? NOT_COVERED : refuse(other, change->action, error);
 }
 
-/* It is not there any more, or never was. */
+/* It is not there any more, or never was; or it was only read. */
 static bool is_gone(const struct plan_change *change)
 {
-    return change->action == PLAN_FORGET && change->step && !change->step->uid &&
-           change->step->action == PLAN_FORGET;
+    return change->action == PLAN_FORGET &&
+           (change->is_only_read ||
+            (change->step && !change->step->uid && change->step->action == PLAN_FORGET));
 }
 
 static bool was_planned(const struct approved_plan *approved, const struct plan_change *change)

@@ -159,6 +159,7 @@ static const struct shape {
 } shapes[] = {
     [PLAN_NONE] = {0},
     [PLAN_UNCHANGED] = {0},
+    [PLAN_READ] = {.is_step = true, .stays = true, .makes = true},
     [PLAN_CREATE] = {.is_step = true, .stays = true, .makes = true},
     [PLAN_ADOPT] = {.is_step = true, .stays = true, .makes = true},
     [PLAN_UPDATE] = {.is_step = true, .stays = true, .makes = true},

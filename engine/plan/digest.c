@@ -211,7 +211,7 @@ struct digest_shown digest_shown(const struct plan_change *change, struct digest
 static bool makes(enum plan_action action)
 {
     return action == PLAN_CREATE || action == PLAN_ADOPT || action == PLAN_UPDATE ||
-           action == PLAN_REPLACE;
+           action == PLAN_REPLACE || action == PLAN_READ;
 }
 
 static bool removes(enum plan_action action)

@@ -1,7 +1,8 @@
 /*
  * Digests of changes: HMAC-SHA-256 with a key, so that nobody can guess a short secret from one.
  *
- * A change has up to two halves: what is made (created, adopted, updated) and what is removed. Each
+ * A change has up to two halves: what is made (created, adopted, updated, or read) and what is
+ * removed. Each
  * half has a digest over the resource's id and type, the uid of the object (unless it is only
  * forgotten), what is ours of the object before (unless it is deleted, and has a uid) and after,
  * the attributes and the extensions, in canonical JSON, with what is unknown as such. The

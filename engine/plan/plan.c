@@ -71,8 +71,10 @@ void plan_summarise(const struct plan *plan, struct plan_summary *ret)
         sum.replace += action == PLAN_REPLACE;
         sum.delete += action == PLAN_DELETE;
         sum.unchanged += action == PLAN_UNCHANGED;
+        sum.read += action == PLAN_READ;
         sum.deferred += action == PLAN_DEFERRED;
         sum.unknown += action == PLAN_UNKNOWN;
+        sum.moved += plan->changes[i].moved_from && !plan->changes[i].error;
         sum.stay += action == PLAN_FORGET && plan->changes[i].stays;
     }
     *ret = sum;
@@ -84,6 +86,7 @@ bool plan_is_empty(const struct plan *plan)
         const struct plan_change *change = &plan->changes[i];
 
         if (change->error || (change->step && change->step->is_unrecorded) ||
+            (change->is_only_read && !change->record) || change->moved_from ||
             (change->action != PLAN_UNCHANGED && change->action != PLAN_NONE))
             return false;
     }

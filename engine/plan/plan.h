@@ -19,9 +19,14 @@ struct plan_change {
     enum plan_action action;
     bool create_first;                /* of REPLACE, as it is carried out */
     bool cannot_create_first;         /* of REPLACE: runtime.h */
-    bool has_unknown;                 /* of its attributes: it is planned again when it is due */
+    bool has_unknown;                 /* of its attributes, or it is to be READ: it is planned again
+                                         when it is due */
+    bool is_only_read;                /* runtime.h: its object, or that of the record that leaves,
+                                         is not ours */
     const struct resource *resource;  /* borrowed from the Spec; NULL: it leaves */
     const struct record *record;      /* what State had when it was planned; a reference, or NULL */
+    const char *moved_from;           /* the id under which State has the record, which becomes the
+                                         resource's; in the arena. NULL: its own */
     bool stays;                       /* of FORGET: the object exists, and is left in place; else it
                                          is gone already */
     bool is_settled;                  /* UNCHANGED, the object exists, and State has it as it is */
@@ -43,8 +48,9 @@ struct plan {
 };
 
 struct plan_summary {
-    uint32_t create, adopt, update, replace, delete, unchanged, deferred, unknown;
-    uint32_t stay; /* FORGET: the object is left in place */
+    uint32_t create, adopt, update, replace, delete, unchanged, read, deferred, unknown;
+    uint32_t stay;  /* FORGET: the object is left in place */
+    uint32_t moved; /* whatever is done to them, they get another id */
 };
 
 void plan_step_free(struct runtime_step *step);

@@ -37,4 +37,7 @@ void check_unsupported(struct check *check, const struct value *fields);
  * spec->dependencies[index]. */
 void parse_dependencies(struct parse *parse, size_t index, const struct place *place);
 
+/* moved.c: checks the id that a resource had before. */
+void parse_moved(struct parse *parse, size_t index, const struct place *place);
+
 #endif

@@ -195,6 +195,7 @@ static void check_resource(struct parse *parse, const struct value *value, size_
     if (!check_is_absent(entry->extensions))
         check_is_object(check, entry->extensions, "extensions", &place);
     check_by_type(parse, index, &place);
+    parse_moved(parse, index, &place);
     parse_dependencies(parse, index, &place);
 }
 
@@ -287,6 +288,7 @@ void spec_free(struct spec *spec)
     if (!spec)
         return;
     strmap_done(&spec->by_id);
+    strmap_done(&spec->moved);
     arena_done(&spec->arena);
     value_unref(spec->source);
     free(spec);

@@ -54,6 +54,7 @@ struct spec {
     struct resource *resources; /* in the order written */
     size_t n_resources;
     struct strmap by_id; /* id -> struct resource * */
+    struct strmap moved; /* the ids before (moved.h) -> struct resource * */
     /* The dependencies of each resource, as indices: from dependsOn and from references, without
      * duplicates. */
     struct spec_dependencies {

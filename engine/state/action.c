@@ -4,10 +4,10 @@
 #include "engine/base/str.h"
 
 static const char *const names[] = {
-    [PLAN_NONE] = "none",       [PLAN_UNCHANGED] = "unchanged", [PLAN_CREATE] = "create",
-    [PLAN_ADOPT] = "adopt",     [PLAN_UPDATE] = "update",       [PLAN_REPLACE] = "replace",
-    [PLAN_DELETE] = "delete",   [PLAN_FORGET] = "forget",       [PLAN_DEFERRED] = "deferred",
-    [PLAN_UNKNOWN] = "unknown",
+    [PLAN_NONE] = "none",         [PLAN_UNCHANGED] = "unchanged", [PLAN_READ] = "read",
+    [PLAN_CREATE] = "create",     [PLAN_ADOPT] = "adopt",         [PLAN_UPDATE] = "update",
+    [PLAN_REPLACE] = "replace",   [PLAN_DELETE] = "delete",       [PLAN_FORGET] = "forget",
+    [PLAN_DEFERRED] = "deferred", [PLAN_UNKNOWN] = "unknown",
 };
 
 const char *plan_action_name(enum plan_action action)

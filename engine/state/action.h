@@ -9,6 +9,8 @@
 enum plan_action {
     PLAN_NONE,      /* the object is not wanted and does not exist */
     PLAN_UNCHANGED, /* the object exists, as wanted */
+    PLAN_READ,      /* the object is not ours, and is read when its turn comes: until then, nobody
+                       knows what it is like */
     PLAN_CREATE,
     PLAN_ADOPT,     /* the object exists but State has no record of it: it becomes ours */
     PLAN_UPDATE,

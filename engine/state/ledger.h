@@ -15,8 +15,8 @@
  * Group commit: changes of several threads share one write. The first thread that finds no write
  * under way writes for all threads that wait. The ledger has no thread of its own.
  *
- * A save writes the whole document. If State is large and the store supports append, a save appends
- * an entry with the changed records instead. Each save is a compare-and-swap. If another process
+ * A save writes the whole document, or, if State is large and the store supports append, appends an
+ * entry with the changed records. Each save is a compare-and-swap. If another process
  * wrote in between, this ledger is lost: all calls return ERR_CONFLICT StateConflict until the
  * ledger is opened again. That succeeds when the calls that it had in flight have ended. Their
  * outcomes are not in the new ledger, so an intent in State then may be of a create that still

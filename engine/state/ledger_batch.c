@@ -17,10 +17,31 @@ static void apply_begin(struct ledger *ledger, struct begin *begin)
     begin->is_applied = true;
 }
 
-static bool entry_would_do(const struct ledger *ledger)
+static size_t count_changes(const struct ledger *ledger, const struct batch *batch)
+{
+    size_t count = ledger->n_landed;
+
+    for (const struct begin *begin = batch->begins; begin; begin = begin->next)
+        count += begin->n;
+    return count;
+}
+
+static bool is_worth_an_entry(const struct ledger *ledger, const struct batch *batch)
+{
+    return ledger->snapshot_bytes > SNAPSHOT_LARGE ||
+           (ledger->snapshot_bytes > SNAPSHOT_SMALL &&
+            count_changes(ledger, batch) * ENTRY_SHARE < state_count(ledger->state));
+}
+
+static bool has_room(const struct ledger *ledger)
+{
+    return ledger->entry_bytes < ledger->snapshot_bytes || ledger->entry_bytes < ENTRIES_LARGE;
+}
+
+static bool entry_would_do(const struct ledger *ledger, const struct batch *batch)
 {
     return ledger->file->store->ops->append && ledger->is_stored && !ledger->wants_snapshot &&
-           ledger->snapshot_bytes > SNAPSHOT_SMALL && ledger->n_entries < SNAPSHOT_ENTRIES;
+           has_room(ledger) && is_worth_an_entry(ledger, batch);
 }
 
 static void gather_changes(const struct ledger *ledger, struct batch *batch)
@@ -48,7 +69,7 @@ struct batch *batch_new(struct ledger *ledger)
     batch->head.serial = ledger->saved.serial + 1;
     batch->head.epoch = ledger->epoch > ledger->saved.epoch ? ledger->epoch : ledger->saved.epoch;
     ledger->head_changed = false;
-    batch->is_entry = entry_would_do(ledger);
+    batch->is_entry = entry_would_do(ledger, batch);
     if (batch->is_entry) {
         gather_changes(ledger, batch);
     } else {
@@ -84,9 +105,10 @@ void batch_commit(struct ledger *ledger, struct batch *batch)
     ledger_forget_landed(ledger, batch->ticket);
     if (batch->is_entry) {
         ledger->n_entries++;
+        ledger->entry_bytes += batch->entry.length;
     } else {
         ledger->snapshot_bytes = batch->document.open.length + batch->document.secret.length;
-        ledger->n_entries = 0;
+        ledger->n_entries = ledger->entry_bytes = 0;
         ledger->wants_snapshot = ledger->wants_write = false;
     }
     /* The changes of the failed begins were undone in the records, but the write happened after

@@ -96,6 +96,8 @@ static int start_with(struct ledger *ledger, const struct document *document, st
     ledger->is_stored = true;
     ledger->snapshot_bytes = document->open.length + document->secret.length;
     ledger->n_entries = document->n_entries;
+    for (size_t i = 0; i < document->n_entries; i++)
+        ledger->entry_bytes += document->entries[i].length;
     return 0;
 }
 

@@ -54,10 +54,14 @@
 #define SAVE_WAIT_FIRST 100
 #define SAVE_WAIT_MOST  2000
 
-/* A State whose encoded snapshot is larger than SNAPSHOT_SMALL bytes is saved by appending entries.
- * After SNAPSHOT_ENTRIES entries the next save writes a new snapshot. */
-#define SNAPSHOT_SMALL   (64u << 10)
-#define SNAPSHOT_ENTRIES 32
+/* A State whose encoded snapshot is larger than SNAPSHOT_LARGE bytes is saved by appending entries;
+ * one larger than SNAPSHOT_SMALL, if less than one in ENTRY_SHARE of its records changed. When the
+ * entries are as large as the snapshot, and have at least ENTRIES_LARGE bytes, the next save writes
+ * a new snapshot: so the cost of a save does not grow with State. */
+#define SNAPSHOT_LARGE (64u << 10)
+#define SNAPSHOT_SMALL (2u << 10)
+#define ENTRY_SHARE    4
+#define ENTRIES_LARGE  (64u << 10)
 
 /* One landed change that is not saved yet. It is in the records already. */
 struct landing {
@@ -126,7 +130,7 @@ struct ledger {
     bool is_stored;
     struct state_head saved;
     uint64_t saved_ticket;
-    size_t snapshot_bytes, n_entries;
+    size_t snapshot_bytes, entry_bytes, n_entries;
     bool wants_snapshot; /* the next save has to be a snapshot */
 
     /* Content that is not saved yet. */

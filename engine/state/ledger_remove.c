@@ -17,7 +17,7 @@ static void empty(struct ledger *ledger)
     ledger->saved_ticket = ledger->tickets;
     ledger->is_stored = ledger->wants_snapshot = ledger->wants_write = ledger->head_changed = false;
     ledger->removal_in_doubt = false;
-    ledger->snapshot_bytes = ledger->n_entries = 0;
+    ledger->snapshot_bytes = ledger->entry_bytes = ledger->n_entries = 0;
     err_clear(&ledger->failure);
 }
 

@@ -65,6 +65,10 @@ struct record {
     struct record_call call;
     bool is_done;                     /* the object was as it has to be, and removes itself when it
                                          has done its work: if it is absent, nothing is missing */
+    bool is_only_read;                /* the object is not ours: the resource only reads it, anew
+                                         for each plan. The record is APPLIED, and has what a
+                                         deletion goes by: the dependencies. It has no result, no
+                                         memory and no uid */
 };
 
 /* A deep copy of *like, with one reference. */

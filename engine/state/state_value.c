@@ -33,11 +33,12 @@ const struct value *record_to_value(const struct record *record)
     _cleanup_value_ const struct value *call = call_to_value(&record->call);
     _cleanup_value_ const struct value *digest = digest_to_value(record);
     _cleanup_value_ const struct value *done = record->is_done ? value_pack("b", 1) : NULL;
+    _cleanup_value_ const struct value *read = record->is_only_read ? value_pack("b", 1) : NULL;
     _cleanup_value_ const struct value *own = value_pack(
-        "{s:s, s:s?, s:v?, s:v?, s:s?, s:v?, s:I, s:s, s:v?, s:v?}", "status",
+        "{s:s, s:s?, s:v?, s:v?, s:s?, s:v?, s:I, s:s, s:v?, s:v?, s:v?}", "status",
         statuses[record->status], "deposed", record->deposed, "result", record->result, "memory",
         record->memory, "uid", record->uid, "fieldsDigest", digest, "revision", record->revision,
-        "action", plan_action_name(record->action), "call", call, "done", done);
+        "action", plan_action_name(record->action), "call", call, "done", done, "onlyRead", read);
 
     if (!own)
         return NULL;
@@ -113,11 +114,22 @@ static int call_from_value(const struct value *value, struct record_call *ret, s
     return r < 0 ? r : member_int(value, "until", &ret->until, error);
 }
 
+/* Absent: false. */
+static int flag_from_value(const struct value *own, const char *key, bool *ret, struct error *error)
+{
+    const struct value *flag = value_get(own, key);
+
+    if (flag && !value_is(flag, VALUE_BOOL))
+        return state_corrupt(error, "\"%s\" is no boolean", key);
+    *ret = value_bool(flag, false);
+    return 0;
+}
+
 static int own_from_value(const struct value *own, struct record *ret, struct error *error)
 {
     static const char *const known[] = {"status", "deposed",      "result",   "memory",
                                         "uid",    "fieldsDigest", "revision", "action",
-                                        "call",   "done",         NULL};
+                                        "call",   "done",         "onlyRead", NULL};
     int r = members_check(own, known, error);
 
     if (r >= 0)
@@ -132,9 +144,10 @@ static int own_from_value(const struct value *own, struct record *ret, struct er
         r = member_int(own, "revision", &ret->revision, error);
     if (r >= 0 && !plan_action_parse(value_get_string(own, "action"), &ret->action))
         r = state_corrupt(error, "its action is none that this version knows");
-    if (r >= 0 && value_get(own, "done") && !value_is(value_get(own, "done"), VALUE_BOOL))
-        r = state_corrupt(error, "\"done\" is no boolean");
-    ret->is_done = value_bool(value_get(own, "done"), false);
+    if (r >= 0)
+        r = flag_from_value(own, "done", &ret->is_done, error);
+    if (r >= 0)
+        r = flag_from_value(own, "onlyRead", &ret->is_only_read, error);
     ret->result = value_get(own, "result");
     ret->memory = value_get(own, "memory");
     return r < 0 ? r : call_from_value(value_get(own, "call"), &ret->call, error);

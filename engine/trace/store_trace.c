@@ -160,6 +160,14 @@ static int traced_list(struct store *base, enum document_kind kind, const struct
     return end(&span, 0, store->ops->list(store, kind, spec, fn, arg, call, error));
 }
 
+static int traced_tidy(struct store *base, const struct store_call *call, struct error *error)
+{
+    struct store *store = ((struct traced *)base)->store;
+    struct span span = begin(base, "tidy", NULL);
+
+    return end(&span, 0, store->ops->tidy(store, call, error));
+}
+
 static char *traced_describe(struct store *base, const struct document_name *name)
 {
     struct store *store = ((struct traced *)base)->store;
@@ -181,6 +189,7 @@ struct store *store_trace_new(struct store *store, const struct clock_source *cl
         .append = store->ops->append ? traced_append : NULL,
         .remove = traced_remove,
         .list = traced_list,
+        .tidy = store->ops->tidy ? traced_tidy : NULL,
         .describe = traced_describe,
     };
     traced->base.ops = &traced->ops;

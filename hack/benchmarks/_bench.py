@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "hack" / "lib"), str(ROOT / "test" / "e2e")]
-from kubewatch import TABLE, Watch  # noqa: E402
+from kubewatch import TABLE, Api, Watch  # noqa: E402, F401
 from kusion_e2e.cluster import Cluster, tool  # noqa: E402, F401
 
 OPERATOR = os.environ.get("KUSION_OPERATOR", str(ROOT / "build/release/bin/kusion-operator"))

@@ -4,6 +4,8 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/queue.h>
@@ -378,6 +380,20 @@ bool process_has_ended(struct process *process)
 pid_t process_id(const struct process *process)
 {
     return process->child.pid;
+}
+
+int64_t process_memory(const struct process *process)
+{
+    _cleanup_free_ char *path = str_printf("/proc/%d/statm", (int)process->child.pid);
+    FILE *file = fopen(path, "re");
+    long long size, resident = 0;
+
+    if (!file)
+        return 0;
+    if (fscanf(file, "%lld %lld", &size, &resident) != 2)
+        resident = 0;
+    fclose(file);
+    return resident * sysconf(_SC_PAGESIZE);
 }
 
 char *process_describe_end(struct process *process)

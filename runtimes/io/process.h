@@ -70,5 +70,7 @@ char *process_describe_end(struct process *process);
 /* The last that it printed to its errors. NULL: nothing, or it has not ended. free(). */
 char *process_last_errors(struct process *process);
 pid_t process_id(const struct process *process);
+/* Bytes of memory that it has now (RSS); 0: not known, as of one that has ended. */
+int64_t process_memory(const struct process *process);
 
 #endif

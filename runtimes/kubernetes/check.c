@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/spec/moved.h"
 #include "engine/spec/ref.h"
 #include "runtimes/kubernetes/object_ref.h"
 
@@ -289,6 +290,18 @@ static bool is_own_namespace(const struct spec *spec, const struct object_ref *r
     return object_ref_is_namespace(ref) && str_equal(ref->name, spec->namespace_name);
 }
 
+/* The id of an object is its name: another id is another object. One whose API version changed is
+ * known by its uid. */
+static void check_moved(struct check *check, const struct value *extensions, const struct place *in)
+{
+    const struct place at = {.above = in, .key = MOVED_FROM};
+
+    if (!check_is_absent(value_get(extensions, MOVED_FROM)))
+        check_problem(check, INVALID_SPEC, &at,
+                      "a Kubernetes object cannot get another name; one that has another API "
+                      "version is found without this: remove it");
+}
+
 static void check_extensions(struct check *check, const struct value *extensions,
                              const struct place *place)
 {
@@ -301,6 +314,7 @@ static void check_extensions(struct check *check, const struct value *extensions
             check_problem(check, UNSUPPORTED, &at,
                           "is not supported for Kubernetes resources by this version");
     }
+    check_moved(check, extensions, &in);
 }
 
 /* ---- References into data ---- */

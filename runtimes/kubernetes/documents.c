@@ -8,7 +8,8 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/documents_private.h"
 
-#define OWN_DEADLINE 60000 /* ms */
+#define OWN_DEADLINE 60000   /* ms */
+#define ORPHAN_AGE   3600000 /* ms */
 
 /* ---- Calls ---- */
 
@@ -44,6 +45,10 @@ static int read_head(const struct task *task, struct document_file *file,
     if (r < 0) {
         file->seen.version = str_new(kube_version_of(object));
         return r;
+    }
+    if (!kube_head_exists(&head)) {
+        file->seen = head;
+        return err_set(error, ERR_NOT_FOUND, NULL, "the document was removed");
     }
     r = kube_part_read(task, file, &head, object, PART_OPEN, &to->open, error);
     if (r == 0)
@@ -195,8 +200,8 @@ static int documents_append(struct store_file *base, const struct store_call *ca
 
     if (r < 0)
         return r;
-    if (!file->seen.version) {
-        r = expect_none(&task, file, error);
+    if (!kube_head_exists(&file->seen)) {
+        r = file->seen.version ? 0 : expect_none(&task, file, error);
         return r < 0 ? r : err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to");
     }
     if (file->is_damaged)
@@ -210,19 +215,37 @@ static int documents_append(struct store_file *base, const struct store_call *ca
 
 /* ---- Removing ---- */
 
+/* In place of the head, one that says that there is no document: what is left of it is still found
+ * by a list, after an error or a kill. */
+static int mark_removed(const struct task *task, struct document_file *file, struct error *error)
+{
+    const struct buf nothing = BUF_INIT;
+    struct head head;
+    int r = 0;
+
+    kube_head_init(&head);
+    kube_head_set(&head, HEAD_CHUNKED, "true");
+    kube_head_set(&head, HEAD_REMOVED, "true");
+    if (file->seen.fields[HEAD_JOURNAL])
+        r = kube_journal_close(task, file, error);
+    if (r == 0)
+        r = swap_head(task, file, &head, &nothing, &head.version, error);
+    if (r < 0) {
+        kube_head_done(&head);
+        return r;
+    }
+    kube_document_forget(file);
+    file->seen = head;
+    return 0;
+}
+
 static int remove_head(const struct task *task, struct document_file *file, struct error *error)
 {
     const char *version = file->seen.version;
     _cleanup_value_ const struct value *options = NULL;
     struct error problem = {0};
-    int r = 0;
+    int r;
 
-    if (!version)
-        return expect_none(task, file, error);
-    if (file->seen.fields[HEAD_JOURNAL])
-        r = kube_journal_close(task, file, error);
-    if (r < 0)
-        return r;
     options = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
                          "preconditions", "resourceVersion", version);
     r = kube_object_swap(
@@ -231,6 +254,23 @@ static int remove_head(const struct task *task, struct document_file *file, stru
         NULL, &problem);
     return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
                              : err_copy(error, &problem);
+}
+
+/* The document is gone at once, by one change of its head. One that is marked already is marked
+ * anew before anything is removed: that fails if another has written it meanwhile, or makes that
+ * write fail. */
+static int remove_parts(const struct task *task, struct document_file *file,
+                        const struct garbage *garbage, struct error *error)
+{
+    int r = 0;
+
+    if (!file->seen.version)
+        r = expect_none(task, file, error);
+    else if (!kube_garbage_is_empty(garbage))
+        r = mark_removed(task, file, error);
+    if (r == 0)
+        r = kube_garbage_remove(task, garbage, error);
+    return r == 0 && file->seen.version ? remove_head(task, file, error) : r;
 }
 
 /* A create that was not answered would bring the document back, or leave a chunk of it. */
@@ -262,16 +302,14 @@ static int documents_remove(struct store_file *base, const struct store_call *ca
         add_seen(file, NULL, &garbage);
     else
         r = kube_garbage_find(&task, file, NULL, &garbage, error);
-    /* The head is deleted first: from then on the document does not exist, whatever garbage is
-     * left. */
     if (r == 0)
-        r = remove_head(&task, file, error);
+        r = remove_parts(&task, file, &garbage, error);
     kube_document_set_clean(file, false);
     if (r < 0)
         return r;
     kube_document_forget(file);
     kube_document_expect_nothing(file);
-    return kube_garbage_remove(&task, &garbage, error);
+    return 0;
 }
 
 /* ---- The rest of the table ---- */
@@ -315,6 +353,9 @@ static void documents_free(struct store *base)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&store->late, e));)
         kube_late_create_free(e->value);
     strmap_done(&store->late);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&store->orphans, e));)
+        kube_orphan_free(e->value);
+    strmap_done(&store->orphans);
     pthread_mutex_destroy(&store->lock);
     free(store->namespace_name);
     free(store);
@@ -330,6 +371,7 @@ static const struct store_ops ops = {
     .append = documents_append,
     .remove = documents_remove,
     .list = kube_documents_list,
+    .tidy = kube_documents_tidy,
     .describe = documents_describe,
 };
 
@@ -343,6 +385,8 @@ struct store *kube_documents_new(const struct kube_documents_config *config)
     pthread_mutex_init(&store->lock, NULL);
     strmap_init(&store->clean_heads);
     strmap_init(&store->late);
+    strmap_init(&store->orphans);
+    store->orphan_age = config->orphan_age ? config->orphan_age : ORPHAN_AGE;
     store->effect_time = config->effect_time ? config->effect_time : EFFECT_TIME;
     return &store->base;
 }

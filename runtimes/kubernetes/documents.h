@@ -13,7 +13,7 @@
  * random key that is in each of its chunks. Documents of earlier versions, without keys, are read;
  * the next write replaces their secret chunks.
  *
- * Entries are in a chain of Secrets of about 64 KiB, the segments. The head names the first
+ * Entries are in a chain of Secrets of about 16 KiB, the segments. The head names the first
  * segment, and each segment names the next. A segment is created before it is named, so a segment
  * that no chain names holds no acknowledged entry. An append swaps the last segment; the first
  * entry starts the chain and swaps the head. A write first closes the last segment, so that no
@@ -28,7 +28,12 @@
  *
  * Garbage is an object of a document that the head does not reach. The store lists and deletes
  * garbage before a process first swaps the head of a document with chunks, and when it removes a
- * document.
+ * document. To remove one with chunks, the head is first swapped for one that says that the
+ * document is removed, and is deleted when the chunks are gone. Until then the document cannot be
+ * read, but list() names it, so that a removal that failed or was killed is repeated.
+ *
+ * If a process is killed before it writes the head of a new document, that document's chunks have
+ * no head. Nobody may ever write that document again, so tidy() looks for such chunks.
  */
 #ifndef RUNTIMES_KUBERNETES_DOCUMENTS_H
 #define RUNTIMES_KUBERNETES_DOCUMENTS_H
@@ -46,6 +51,8 @@
 struct kube_documents_config {
     struct kube_cluster cluster;
     const char *namespace_name; /* copied */
+    int64_t orphan_age; /* ms; 0: an hour. tidy() removes a chunk if its document was missing for
+                           this time, which must be longer than any write takes */
     int64_t effect_time; /* ms after it was sent that a create may still take effect; 0: EFFECT_TIME
                           */
 };

@@ -265,6 +265,15 @@ void kube_garbage_done(struct garbage *garbage)
     *garbage = (struct garbage){0};
 }
 
+bool kube_garbage_is_empty(const struct garbage *garbage)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < PARTS; i++)
+        count += garbage->count[i];
+    return count == 0;
+}
+
 void kube_garbage_add(struct garbage *to, enum part part, const char *name)
 {
     to->names[part] =

@@ -17,6 +17,7 @@ static const char *const keys[HEAD_FIELDS] = {
     [HEAD_SECRET_TAG] = "secretTag",
     [HEAD_CHUNKED] = "chunked",
     [HEAD_JOURNAL] = "journal",
+    [HEAD_REMOVED] = "removed",
 };
 
 void kube_head_done(struct head *head)
@@ -58,6 +59,11 @@ int64_t kube_head_chunks(const struct head *head, enum part part)
     if (!text)
         return 0;
     return str_to_int64(text, &count) && count >= 0 && count <= LIMIT_CHUNKS ? count : -1;
+}
+
+bool kube_head_exists(const struct head *head)
+{
+    return head->version && !head->fields[HEAD_REMOVED];
 }
 
 bool kube_head_is_inline(const struct head *head, enum part part)

@@ -8,9 +8,9 @@
 #include "runtimes/kubernetes/documents_private.h"
 
 #define SEGMENT_BYTES                                                            \
-    (64u << 10) /* a segment of this size is full: the next entry begins another \
+    (16u << 10) /* a segment of this size is full: the next entry begins another \
                  */
-#define MOST_SEGMENTS 64
+#define MOST_SEGMENTS 256
 
 #define KEY_ENTRIES  "entries"  /* the entries, each as "LENGTH\n" and its bytes */
 #define KEY_NEXT     "next"     /* the name of the next segment */

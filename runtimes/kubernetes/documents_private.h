@@ -23,6 +23,8 @@ struct documents {
     struct strmap clean_heads; /* heads without garbage: name -> struct clean_head */
     struct strmap late;        /* documents with a create that was not answered: the head's name ->
                                   struct late_create */
+    int64_t orphan_age;         /* ms */
+    struct strmap orphans;      /* of kube_documents_tidy() alone: uid -> struct orphan */
 };
 
 /* One call of the store, with the data that all its requests need. */
@@ -46,6 +48,7 @@ enum head_field {
     HEAD_SECRET_TAG,
     HEAD_CHUNKED, /* "true": the document had chunks, so there may be garbage */
     HEAD_JOURNAL, /* the name of the first segment; missing: no entries */
+    HEAD_REMOVED, /* "true": there is no such document any more, but perhaps garbage of it */
     HEAD_FIELDS,
 };
 
@@ -135,6 +138,8 @@ int kube_head_parse(const struct document_file *file, const struct value *object
 void kube_head_set(struct head *head, enum head_field field, const char *value);
 /* The number of chunks of a part; -1: the head's value is not a valid number. */
 int64_t kube_head_chunks(const struct head *head, enum part part);
+/* True if the head says that there is a document. */
+bool kube_head_exists(const struct head *head);
 /* True if the part is in the head itself. */
 bool kube_head_is_inline(const struct head *head, enum part part);
 void kube_head_copy(struct head *to, const struct head *from);
@@ -191,6 +196,7 @@ struct garbage {
     size_t count[PARTS], capacity[PARTS];
 };
 void kube_garbage_done(struct garbage *garbage);
+bool kube_garbage_is_empty(const struct garbage *garbage);
 /* Finds all objects of the document except its head and the chunks of `keep` (NULL: none). */
 int kube_garbage_find(const struct task *task, const struct document_file *file,
                       const struct head *keep, struct garbage *ret, struct error *error);
@@ -209,6 +215,12 @@ int kube_journal_append(const struct task *task, struct document_file *file, con
                         size_t length, struct error *error);
 /* Closes the last segment: nobody can append without changing the head first. */
 int kube_journal_close(const struct task *task, struct document_file *file, struct error *error);
+
+/* ---- documents_orphans.c ---- */
+
+struct orphan;
+void kube_orphan_free(struct orphan *orphan);
+int kube_documents_tidy(struct store *store, const struct store_call *call, struct error *error);
 
 /* ---- documents_list.c ---- */
 

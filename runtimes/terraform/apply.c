@@ -56,7 +56,8 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
 
     if (step->is_as_wanted) {
         ret->certainty = OUTCOME_KNOWN;
-        return visit_observe(visit, &step->planned, step->base.attributes, ret, error);
+        return visit_observe(visit, &step->planned, step->base.attributes, step->sensitive, ret,
+                             error);
     }
     r = resource_apply(&visit->type, &step->prior, &step->planned,
                        step->config.length ? &step->config : NULL, &now, &was_told, &was_sent,
@@ -68,10 +69,11 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
     }
     if (r < 0)
         return judge_failure(step, &now, ret)
-                   ? (visit_observe(visit, &now, step->base.attributes, ret, NULL), r)
+                   ? (visit_observe(visit, &now, step->base.attributes, step->sensitive, ret, NULL),
+                      r)
                    : r;
     ret->certainty = OUTCOME_KNOWN;
-    r = visit_observe(visit, &now, step->base.attributes, ret, error);
+    r = visit_observe(visit, &now, step->base.attributes, step->sensitive, ret, error);
     return r < 0 ? r : check_result(step, visit, ret, error);
 }
 
@@ -92,6 +94,10 @@ int tf_apply(struct runtime_step *base, const struct runtime_call *call,
         return err_set(error, ERR_INTERNAL, "ProviderFailed", "a value of it is not known yet");
     r = visit_begin(&visit, step->pool, step->need, step->type, call, &failure);
     visit.call.deadline = system_clock.monotonic(&system_clock) + base->limit;
+    if (r >= 0 && visit.instance->provider != step->provider)
+        r = err_set(&failure, ERR_CONFLICT, "ProviderReplaced",
+                    "the provider %s planned it, and %s serves now", step->provider->name,
+                    visit.instance->provider->name);
     if (r >= 0)
         r = carry_out(step, &visit, ret, &failure);
     visit_end(&visit);
@@ -113,7 +119,8 @@ static int read_state(const struct runtime_target *target, struct visit *visit,
     if (r >= 0 && !tf_state_is_null(&state))
         r = resource_read(&visit->type, &state, error);
     if (r >= 0)
-        r = visit_observe(visit, &state, target->prior->attributes, ret, error);
+        r = visit_observe(visit, &state, target->prior->attributes,
+                          value_get(target->prior->memory, "sensitive"), ret, error);
     if (r >= 0)
         ret->certainty = OUTCOME_KNOWN;
     return r;
@@ -132,9 +139,7 @@ int tf_read(struct runtime_session *session, const struct runtime_target *target
     if (!target->prior)
         return err_set(error, ERR_UNSUPPORTED, "CannotBeFound",
                        "State has nothing by which the provider finds it");
-    r = target_source(target->id, target->extensions, &source, error);
-    if (r >= 0)
-        r = target_type(target->id, target->extensions, &type, error);
+    r = target_kind(target, &source, &type, error);
     if (r < 0)
         return r;
     need = session_need(session, &source, target->extensions);

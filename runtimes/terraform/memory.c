@@ -5,7 +5,7 @@
 #include "engine/base/str.h"
 
 int memory_make(const struct resource_type *type, const struct tf_state *state,
-                const struct value **ret, struct error *error)
+                const struct value *sensitive, const struct value **ret, struct error *error)
 {
     const struct provider *provider = type->instance->provider;
     _cleanup_value_ const struct value *json = NULL;
@@ -16,10 +16,33 @@ int memory_make(const struct resource_type *type, const struct tf_state *state,
     if (r < 0)
         return r;
     base64_encode(&private, state->private.data, state->private.length);
-    *ret = value_pack("{s:s, s:s, s:s, s:I, s:s, s:v}", "provider", provider->address, "version",
-                      provider->version, "type", type->name, "schemaVersion", type->schema->version,
-                      "private", private.data, "state", json);
+    *ret = value_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:v, s:v?}", "provider", provider->address,
+                      "version", provider->version, "hash", provider->h1, "type", type->name,
+                      "schemaVersion", type->schema->version, "private", private.data, "state",
+                      json, "sensitive", sensitive);
     return *ret ? 0 : err_set(error, ERR_TOO_LARGE, NULL, "the resource's state is too large");
+}
+
+/* The object is of another type in State, which the provider may know. A state of nothing would
+ * make a second object. */
+static int move(const struct resource_type *type, const struct tf_origin *origin,
+                struct tf_state *ret, struct error *error)
+{
+    struct provider *provider = type->instance->provider;
+    struct error failure = {0};
+    int r = provider_moves(provider)
+                ? resource_move(type, origin, ret, &failure)
+                : err_set(&failure, ERR_INVALID, NULL, "the provider moves no objects");
+
+    if (r >= 0 && tf_state_is_null(ret))
+        r = err_set(&failure, ERR_INVALID, NULL, "the provider gave no object");
+    if (r >= 0 || r != ERR_INVALID)
+        return err_copy(error, &failure);
+    return err_set(
+        error, ERR_INVALID, "MoveFailed",
+        "its object is a %s of %s, and cannot become a %s: %s (a new one is made under an "
+        "id that State does not know, and without kusionstack.io/moved-from)",
+        origin->type, origin->provider, type->name, failure.message);
 }
 
 int memory_load(const struct resource_type *type, const struct value *memory, struct tf_state *ret,
@@ -27,18 +50,23 @@ int memory_load(const struct resource_type *type, const struct value *memory, st
 {
     const struct value *state = value_get(memory, "state");
     const char *private = value_get_string(memory, "private");
-    int64_t version = value_int(value_get(memory, "schemaVersion"), 0);
+    struct tf_origin origin = {.provider = value_get_string(memory, "provider"),
+                               .type = value_get_string(memory, "type"),
+                               .version = value_int(value_get(memory, "schemaVersion"), 0)};
     _cleanup_free_ char *json = NULL;
+    /* The same type of a provider with another address is the same provider from elsewhere. */
+    bool is_same = !origin.type || str_equal(origin.type, type->name);
 
     if (!value_is(state, VALUE_OBJECT))
         return err_set(error, ERR_UNSUPPORTED, "CannotBeFound",
                        "State has nothing by which the provider finds it");
-    if (version > type->schema->version)
+    if (is_same && origin.version > type->schema->version)
         return err_set(error, ERR_UNSUPPORTED, "NewerState",
                        "its state was written by the provider's version %s, which is newer than %s",
                        value_get_string(memory, "version"), type->instance->provider->version);
     if (private && !base64_decode(&ret->private, private, strlen(private)))
         return err_set(error, ERR_CORRUPT, NULL, "the provider's data in State is damaged");
-    json = json_to_str(state);
-    return resource_upgrade(type, version, json, &ret->value, error);
+    origin.json = json = json_to_str(state);
+    return is_same ? resource_upgrade(type, origin.version, json, &ret->value, error)
+                   : move(type, &origin, ret, error);
 }

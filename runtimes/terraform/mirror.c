@@ -1,20 +1,10 @@
 #include "runtimes/terraform/mirror.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "engine/base/str.h"
-#include "runtimes/terraform/version.h"
-
-#if defined(__x86_64__)
-#define PLATFORM "linux_amd64"
-#elif defined(__aarch64__)
-#define PLATFORM "linux_arm64"
-#else
-#error "this platform has no name in mirrors yet"
-#endif
 
 static void close_p(DIR **folder)
 {
@@ -22,70 +12,58 @@ static void close_p(DIR **folder)
         closedir(*folder);
 }
 
-/* The first name in the folder that begins so; NULL: none. free(). */
-static char *find_program(const char *folder, const char *prefix)
+static bool has_type(const char *path, mode_t type)
 {
-    _cleanup_(close_p) DIR *entries = opendir(folder);
-    struct dirent *entry;
+    struct stat status;
 
-    while (entries && (entry = readdir(entries)))
-        if (str_has_prefix(entry->d_name, prefix)) {
-            _cleanup_free_ char *path = str_printf("%s/%s", folder, entry->d_name);
-
-            if (access(path, X_OK) == 0)
-                return TAKE(path);
-        }
-    return NULL;
+    return stat(path, &status) == 0 && (status.st_mode & S_IFMT) == type;
 }
 
-/* Takes a version that is newer than the one found so far. */
-static void consider(const char *folder, const struct source *source, const char *name,
-                     const char *constraint, struct mirror_found *found)
+/* "3.7.2" of "terraform-provider-random_3.7.2_linux_amd64.zip"; NULL: it is named otherwise.
+ * free(). */
+static char *version_of_archive(const char *file, const struct source *source)
 {
-    _cleanup_free_ char *inside = str_printf("%s/%s/" PLATFORM, folder, name);
-    _cleanup_free_ char *prefix = str_printf("terraform-provider-%s", source->name);
-    _cleanup_free_ char *program = NULL;
-    struct version version, best;
-    bool is_any = !source->version && !constraint;
+    _cleanup_free_ char *prefix = str_printf("terraform-provider-%s_", source->name);
+    static const char suffix[] = "_" PLATFORM ".zip";
+    size_t length = strlen(file);
 
-    if (!version_read(name, &version) || (is_any && *version.suffix) ||
-        !version_matches(&version, source->version) || !version_matches(&version, constraint))
-        return;
-    if (found->version && version_read(found->version, &best) &&
-        version_compare(&version, &best) <= 0)
-        return;
-    program = find_program(inside, prefix);
-    if (!program)
-        return;
-    mirror_found_done(found);
-    *found = (struct mirror_found){.version = str_new(name), .program = TAKE(program)};
+    if (!str_has_prefix(file, prefix) || !str_has_suffix(file, suffix) ||
+        length <= strlen(prefix) + strlen(suffix))
+        return NULL;
+    return str_new_n(file + strlen(prefix), length - strlen(prefix) - strlen(suffix));
 }
 
-int mirror_find(const char *folder, const struct source *source, const char *constraint,
-                struct mirror_found *ret, struct error *error)
+/* Takes a version that is newer than the one found so far, or the same, unpacked. */
+static void consider(const char *folder, const struct wanted *wanted, const char *name,
+                     struct offer *found)
 {
-    _cleanup_free_ char *versions = str_printf("%s/%s", folder, source->address);
+    _cleanup_free_ char *packed = version_of_archive(name, wanted->source);
+    _cleanup_free_ char *path =
+        packed ? str_printf("%s/%s", folder, name) : str_printf("%s/%s/" PLATFORM, folder, name);
+    const char *version = packed ? packed : name;
+
+    if (!wanted_matches(wanted, version) || !has_type(path, packed ? S_IFREG : S_IFDIR))
+        return;
+    if (!wanted_is_newer(version, found->version) &&
+        (packed || !str_equal(version, found->version)))
+        return;
+    offer_done(found);
+    found->version = str_new(version);
+    *(packed ? &found->archive : &found->folder) = TAKE(path);
+}
+
+int mirror_find(const char *folder, const struct wanted *wanted, struct offer *ret,
+                struct error *error)
+{
+    _cleanup_free_ char *versions = str_printf("%s/%s", folder, wanted->source->address);
     _cleanup_(close_p) DIR *entries = opendir(versions);
-    _cleanup_(mirror_found_done) struct mirror_found found = {0};
+    struct offer found = {0};
     struct dirent *entry;
 
     while (entries && (entry = readdir(entries)))
-        consider(versions, source, entry->d_name, constraint, &found);
-    if (!found.program)
-        return err_set(error, ERR_NOT_FOUND, "ProviderNotFound",
-                       "the folder of --terraform-plugin-dir has no provider %s for " PLATFORM
-                       "%s%s%s%s",
-                       source->shown, source->version || constraint ? " that matches " : "",
-                       source->version ? source->version : "",
-                       source->version && constraint ? ", " : "", constraint ? constraint : "");
+        consider(versions, wanted, entry->d_name, &found);
+    if (!found.version)
+        return wanted_not_found(wanted, "the folder of --terraform-plugin-dir", error);
     *ret = found;
-    found = (struct mirror_found){0};
     return 0;
-}
-
-void mirror_found_done(struct mirror_found *found)
-{
-    free(found->version);
-    free(found->program);
-    *found = (struct mirror_found){0};
 }

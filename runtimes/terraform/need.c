@@ -3,6 +3,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/redaction.h"
+#include "engine/base/str.h"
 
 static void add(struct hash *hash, const struct value *value)
 {
@@ -21,8 +22,10 @@ struct need *need_new(const struct source *source, const struct need_owner *owne
 
     atomic_init(&need->references, 1);
     source_copy(&need->source, source);
+    need->namespace_name = str_new(owner->namespace_name);
     need->configuration = value_ref(configuration);
     need->environment = value_ref(owner->environment);
+    need->known = known_ref(owner->known);
     hash_add_str(hash, owner->namespace_name);
     hash_add_str(hash, owner->account ? owner->account : "");
     add(hash, configuration);
@@ -43,8 +46,10 @@ void need_unref(struct need *need)
     if (!need || atomic_fetch_sub(&need->references, 1) > 1)
         return;
     source_done(&need->source);
+    free(need->namespace_name);
     value_unref(need->configuration);
     value_unref(need->environment);
+    known_unref(need->known);
     free(need);
 }
 

@@ -11,15 +11,18 @@
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
 #include "engine/base/value.h"
+#include "runtimes/terraform/known.h"
 #include "runtimes/terraform/source.h"
 
 struct need {
     atomic_uint references;
     struct source source;
+    char *namespace_name;
     const struct value *configuration; /* of the provider, or NULL */
     const struct value *environment;   /* environment.h; or NULL */
-    char key[HASH_HEX_SIZE]; /* of all but the source: the same for those who may share a process of
-                                one version */
+    struct known *known;               /* which packages of the provider may run; or NULL */
+    char key[HASH_HEX_SIZE]; /* of the configuration, the environment and the owner: the same for
+                                those who may share a process of one package */
 };
 
 /* Who needs it. Borrowed. */
@@ -27,6 +30,7 @@ struct need_owner {
     const char *namespace_name;
     const char *account;             /* the ServiceAccount's name, or NULL */
     const struct value *environment; /* or NULL */
+    struct known *known;             /* or NULL */
 };
 
 /* configuration: resolved, without unknown values; or NULL. */

@@ -5,10 +5,12 @@
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
+#include "runtimes/terraform/data.h"
 #include "runtimes/terraform/import.h"
 #include "runtimes/terraform/lifecycle.h"
 #include "runtimes/terraform/replace.h"
 #include "runtimes/terraform/session.h"
+#include "runtimes/terraform/takeover.h"
 
 /* ms: how long an apply takes by the limits of most providers; at most; and until its answer. */
 #define PROVIDER_TIMEOUT (INT64_C(20) * 60 * 1000)
@@ -18,6 +20,7 @@
 /* What one plan works with. */
 struct planning {
     const struct runtime_target *target;
+    const struct value *found; /* of the target in Terraform's state (takeover.h); or NULL */
     struct visit visit;
     struct tf_step *step;
     struct tf_state live;       /* null: there is no object */
@@ -50,9 +53,22 @@ static int read_live(struct planning *planning, const struct value *id, struct e
 
     if (id)
         return import_read(&planning->visit, id, &planning->live, error);
+    if (planning->found)
+        return takeover_read(&planning->visit, planning->found, &planning->live, error);
     r = memory_load(type, planning->target->prior->memory, &planning->live, error);
     return r < 0 || tf_state_is_null(&planning->live) ? r
                                                       : resource_read(type, &planning->live, error);
+}
+
+static int mark_found(struct planning *planning, struct error *error)
+{
+    const struct value *marked = takeover_mark(planning->found, planning->before);
+
+    if (!marked && planning->before)
+        return err_set(error, ERR_TOO_LARGE, NULL, "the resource's state is too large");
+    value_unref(planning->before);
+    planning->before = marked;
+    return 0;
 }
 
 /* The object as it is now: that of State, or one that is to be taken over. A TARGET_NEW has none.
@@ -65,7 +81,7 @@ static int look(struct planning *planning, struct error *error)
     int r;
 
     tf_state_set_null(&planning->live);
-    if (!prior && !id)
+    if (!prior && !id && !planning->found)
         return 0;
     buf_reset(&planning->live.value);
     r = read_live(planning, id, error);
@@ -73,6 +89,8 @@ static int look(struct planning *planning, struct error *error)
         r = tf_reorder(&planning->live.value, planning->visit.schema->block->type, error);
     if (r >= 0)
         r = visit_decode(&planning->visit, &planning->live.value, like, &planning->before, error);
+    if (r >= 0 && planning->found)
+        r = mark_found(planning, error);
     if (r >= 0 && !planning->before)
         tf_state_set_null(&planning->live);
     return r;
@@ -161,7 +179,8 @@ static bool is_recorded(const struct planning *planning)
 static int fill_unchanged(struct planning *planning, struct error *error)
 {
     struct runtime_step *step = &planning->step->base;
-    int r = memory_make(&planning->visit.type, &planning->live, &step->memory, error);
+    int r = memory_make(&planning->visit.type, &planning->live, planning->step->sensitive,
+                        &step->memory, error);
 
     if (r < 0)
         return r;
@@ -212,8 +231,13 @@ static int fill_replace(struct planning *planning, char *reason, struct error *e
 }
 
 /* An object that somebody else made is not deleted because it is taken over. */
-static int refuse_import(const char *reason, struct error *error)
+static int refuse_import(const struct planning *planning, const char *reason, struct error *error)
 {
+    if (planning->found)
+        return err_set(error, ERR_INVALID, "TakeoverFailed",
+                       "%s of Terraform's state differs in what cannot be changed, and is not "
+                       "replaced when it is taken over: %s",
+                       value_get_string(planning->found, "address"), reason);
     return err_set(error, ERR_INVALID, "ImportFailed",
                    "extensions[" IMPORT_ID
                    "]: the object differs in what cannot be changed, and is "
@@ -227,7 +251,8 @@ static int fill_adopt(struct planning *planning, struct error *error)
 {
     struct runtime_step *step = &planning->step->base;
     bool is_changed = !value_equal(planning->before, planning->after);
-    int r = memory_make(&planning->visit.type, &planning->live, &step->memory, error);
+    int r = memory_make(&planning->visit.type, &planning->live, planning->step->sensitive,
+                        &step->memory, error);
 
     if (r < 0)
         return r;
@@ -248,7 +273,7 @@ static int plan_import(struct planning *planning, struct error *error)
         return r;
     reason = replace_reason(planning->visit.schema->block, planning->plan.answer, planning->before,
                             planning->after);
-    return reason ? refuse_import(reason, error) : fill_adopt(planning, error);
+    return reason ? refuse_import(planning, reason, error) : fill_adopt(planning, error);
 }
 
 static int plan_existing(struct planning *planning, struct error *error)
@@ -279,6 +304,8 @@ static int plan_object(struct planning *planning, struct error *error)
     int r;
 
     step->attributes = tf_mark(planning->visit.schema->block, planning->target->attributes);
+    planning->step->sensitive =
+        tf_sensitive_paths(planning->visit.schema->block, planning->target->attributes);
     r = configure(planning, error);
     if (r < 0)
         return r;
@@ -340,13 +367,9 @@ static int64_t longest_apply(const struct value *attributes)
     return longest + TIMEOUT_MARGIN;
 }
 
-static int begin(struct runtime_session *session, struct planning *planning,
-                 const struct runtime_call *call, struct error *error)
+struct tf_step *tf_step_new(struct runtime_session *session, const struct runtime_target *target)
 {
-    const struct runtime_target *target = planning->target;
-    _cleanup_(source_done) struct source source = {0};
-    struct tf_step *step = planning->step = NEW(struct tf_step);
-    int r;
+    struct tf_step *step = NEW(struct tf_step);
 
     step->base.ops = &tf_runtime_ops;
     step->base.extensions = import_strip(target->extensions);
@@ -356,9 +379,17 @@ static int begin(struct runtime_session *session, struct planning *planning,
     buf_init(&step->config, 0);
     buf_init(&step->planned.value, 0);
     buf_init(&step->planned.private, 0);
-    r = target_source(target->id, target->extensions, &source, error);
-    if (r >= 0)
-        r = target_type(target->id, target->extensions, &step->type, error);
+    return step;
+}
+
+static int begin(struct runtime_session *session, struct planning *planning,
+                 const struct runtime_call *call, struct error *error)
+{
+    const struct runtime_target *target = planning->target;
+    _cleanup_(source_done) struct source source = {0};
+    struct tf_step *step = planning->step = tf_step_new(session, target);
+    int r = target_kind(target, &source, &step->type, error);
+
     if (r < 0)
         return r;
     step->need = session_need(session, &source, target->extensions);
@@ -386,6 +417,23 @@ static struct runtime_step *deferred(const struct runtime_target *target, const 
     return &step->base;
 }
 
+/* The engine does not know what was read and planned; and what the schema calls sensitive is known
+ * here alone as long as there is no plan. */
+static void hide_secrets(const struct planning *planning, struct error *failure)
+{
+    const struct tf_schema *schema = planning->visit.schema;
+    _cleanup_value_ const struct value *wanted =
+        schema && planning->wanted ? tf_mark(schema->block, planning->wanted) : NULL;
+    const struct value *const secrets[] = {planning->before, planning->after, wanted,
+                                           planning->step->base.attributes};
+
+    redact_error(failure, secrets, ARRAY_SIZE(secrets));
+    need_redact(planning->step->need, failure);
+    import_redact(import_id(planning->target), failure);
+    if (planning->found)
+        takeover_redact(&planning->visit, planning->found, failure);
+}
+
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,
             const struct observation *hint, const struct runtime_call *call,
             struct runtime_step **ret, struct error *error)
@@ -401,6 +449,11 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
         *ret = deferred(target, reason);
         return 0;
     }
+    if (data_is_of(target->id, target->extensions))
+        return data_plan(session, target, call, ret, error);
+    r = takeover_find(session, target, &planning.found, error);
+    if (r < 0)
+        return r;
     r = begin(session, &planning, call, &failure);
     if (r >= 0)
         r = look(&planning, &failure);
@@ -408,12 +461,10 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
         r = target->attributes ? plan_object(&planning, &failure)
                                : plan_removal(&planning, &failure);
     if (r < 0) {
-        /* The engine does not know what was read and planned. */
-        redact_error(&failure, (const struct value *const[]){planning.before, planning.after}, 2);
-        need_redact(planning.step->need, &failure);
-        import_redact(import_id(target), &failure);
+        hide_secrets(&planning, &failure);
         return err_copy(error, &failure);
     }
+    planning.step->provider = planning.visit.instance->provider;
     *ret = &planning.step->base;
     planning.step = NULL;
     return 0;
@@ -429,6 +480,7 @@ void tf_step_free(struct runtime_step *base)
     free((void *)(uintptr_t)base->reason);
     need_unref(step->need);
     free(step->type);
+    value_unref(step->sensitive);
     buf_done(&step->prior);
     buf_done(&step->config);
     tf_state_done(&step->planned);

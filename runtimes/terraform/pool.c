@@ -9,22 +9,27 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/environment.h"
-#include "runtimes/terraform/mirror.h"
 #include "runtimes/terraform/plugin/folder.h"
+#include "runtimes/terraform/quota.h"
 
-#define MOST_PROCESSES 16
 #define MOST_STREAMS   64    /* calls in flight to one process; others wait in libcurl */
-#define MOST_USES      1000  /* after which a process is started anew */
-#define IDLE_TIME      60000 /* ms until a process that is not used is stopped */
-#define SWEEP_INTERVAL 5000  /* ms */
-#define START_TIME     60000 /* ms for a process to start and to be configured */
+#define MOST_USES      20000 /* after which a process is started anew */
+#define MOST_GROWTH    (INT64_C(128) << 20) /* bytes; likewise, when it has grown by that */
+#define USES_PER_LOOK  16                   /* at its memory */
+#define USUAL_MEMORY   (INT64_C(64) << 20)  /* bytes of a process of which nothing is known yet */
+#define IDLE_TIME      60000                /* ms until a process that is not used is stopped */
+#define SWEEP_INTERVAL 5000                 /* ms */
+#define START_TIME     60000                /* ms for a process to start and to be configured */
 
 enum phase { STARTING, READY, FAILED };
 
 struct pooled {
-    struct instance base; /* first */
+    struct instance base;    /* first */
+    struct package *package; /* that its program is of */
     LIST_ENTRY(pooled) entry;
     char key[HASH_HEX_SIZE];
+    char *namespace_name;         /* whose it is */
+    int64_t first_memory, memory; /* bytes: when it was ready, and when it was last looked at */
     enum phase phase;
     struct error error; /* of the start */
     unsigned users;     /* who use it, or wait for it */
@@ -42,8 +47,8 @@ struct pool {
     struct pooled_list list;
     size_t count;
     struct strmap providers; /* program -> struct provider */
-    struct strmap found;     /* what was needed, "ADDRESS VERSION" -> struct provider */
-    char *folder;            /* folder_claim() */
+    struct finder *finder;
+    char *folder; /* folder_claim() */
     int folder_lock;
     bool has_begun, stopping;
     pthread_t sweeper;
@@ -67,43 +72,45 @@ const struct source *pool_find_allowed(const struct pool *pool, const struct sou
 /* ---- Starting a process ---- */
 
 /* With the lock: the provider whose program this is. */
-static struct provider *known_provider(struct pool *pool, const struct source *source,
-                                       const struct mirror_found *found)
+static struct provider *provider_of(struct pool *pool, const struct source *source,
+                                    const struct found *found)
 {
     struct provider *provider = strmap_get(&pool->providers, found->program);
 
     if (!provider) {
-        provider = provider_new(source, found->version, found->program);
+        provider = provider_new(source, found);
         strmap_put(&pool->providers, provider->program, provider);
     }
     return provider;
 }
 
-/* With the lock. A version is looked for once: the same one serves until the operator ends, even if
- * the folder has a newer one by then. */
-static int find_provider(struct pool *pool, const struct need *need, struct provider **ret,
+/* A package that the lock file lists is the platform's choice, for all Specs. */
+static int check_package(struct pool *pool, const struct need *need, const struct found *found,
                          struct error *error)
 {
+    _cleanup_free_ char *name = str_printf("%s %s", need->source.shown, found->version);
+    int r = found->is_locked ? 0
+                             : known_check(need->known, need->source.address, found->version, name,
+                                           found->package->h1, error);
+
+    if (r < 0)
+        finder_doubt(pool->finder, &need->source);
+    return r;
+}
+
+static int find_program(struct pool *pool, const struct need *need, const struct plugin_call *call,
+                        struct found *ret, struct error *error)
+{
     const struct source *allowed = pool_find_allowed(pool, &need->source);
-    _cleanup_(mirror_found_done) struct mirror_found found = {0};
-    _cleanup_free_ char *wanted =
-        str_printf("%s %s", need->source.address, need->source.version ? need->source.version : "");
     int r;
 
-    *ret = strmap_get(&pool->found, wanted);
-    if (*ret)
-        return 0;
-    if (!allowed || !pool->config.mirror)
+    if (!allowed)
         return err_set(error, ERR_UNSUPPORTED, "ProviderNotAllowed",
                        "the provider %s is not one that the operator may run: its flag "
                        "--terraform-provider names those",
                        need->source.shown);
-    r = mirror_find(pool->config.mirror, allowed, need->source.version, &found, error);
-    if (r < 0)
-        return r;
-    *ret = known_provider(pool, allowed, &found);
-    strmap_put(&pool->found, TAKE(wanted), *ret);
-    return 0;
+    r = finder_find(pool->finder, allowed, &need->source, call->deadline, call->cancel, ret, error);
+    return r < 0 ? r : check_package(pool, need, ret, error);
 }
 
 static int start(struct pool *pool, struct instance *instance, const struct need *need,
@@ -147,13 +154,22 @@ static void drop(struct pool *pool, struct pooled *pooled)
 static void free_pooled(struct pooled *pooled)
 {
     plugin_free(pooled->base.plugin);
+    free(pooled->namespace_name);
+    package_give_back(pooled->package);
     free(pooled);
+}
+
+static void look_at_memory(struct pooled *pooled)
+{
+    if (pooled->phase == READY)
+        pooled->memory = plugin_memory(pooled->base.plugin);
 }
 
 static bool is_worn(struct pooled *pooled)
 {
     return pooled->phase == READY &&
-           (pooled->uses >= MOST_USES || plugin_has_ended(pooled->base.plugin));
+           (pooled->uses >= MOST_USES || pooled->memory - pooled->first_memory > MOST_GROWTH ||
+            plugin_has_ended(pooled->base.plugin));
 }
 
 static struct pooled *find(struct pool *pool, const struct provider *provider, const char *key)
@@ -170,13 +186,15 @@ static struct pooled *find(struct pool *pool, const struct provider *provider, c
     return NULL;
 }
 
-/* The one that was not used for the longest time; NULL: all are in use. */
-static struct pooled *find_idle(struct pool *pool)
+/* The one that was not used for the longest time, of a namespace or (NULL) of all; NULL: all are in
+ * use. */
+static struct pooled *find_idle(struct pool *pool, const char *namespace_name)
 {
     struct pooled *pooled, *found = NULL;
 
     LIST_FOREACH(pooled, &pool->list, entry) {
-        if (!pooled->users && (!found || pooled->idle_since < found->idle_since))
+        if (!pooled->users && (!found || pooled->idle_since < found->idle_since) &&
+            (!namespace_name || str_equal(pooled->namespace_name, namespace_name)))
             found = pooled;
     }
     return found;
@@ -188,7 +206,9 @@ static int wait(struct pool *pool, const struct plugin_call *call, struct error 
         return err_set(error, ERR_CANCELLED, cancel_reason(call->cancel), "cancelled: %s",
                        cancel_reason(call->cancel));
     if (now() >= call->deadline)
-        return err_set(error, ERR_TIMEOUT, NULL, "no process of a provider was free in time");
+        return err_set(error, ERR_TIMEOUT, NULL,
+                       "no process of a provider was free in time: this namespace or all have as "
+                       "many as they may, and their calls take long");
     system_clock.wait(&system_clock, &pool->changed, &pool->lock, call->deadline);
     return 0;
 }
@@ -202,9 +222,30 @@ static void stop_one(struct pool *pool, struct pooled *pooled)
     pthread_mutex_lock(&pool->lock);
 }
 
-static int make_room(struct pool *pool, const struct plugin_call *call, struct error *error)
+static enum quota_answer ask_quota(struct pool *pool, const struct need *need)
 {
-    struct pooled *idle = find_idle(pool);
+    struct quota_use use = {.processes = pool->count,
+                            .memory = USUAL_MEMORY,
+                            .memory_of_namespace = USUAL_MEMORY,
+                            .memory_limit = pool->config.memory};
+    struct pooled *pooled;
+
+    LIST_FOREACH(pooled, &pool->list, entry) {
+        look_at_memory(pooled);
+        use.memory += pooled->memory;
+        if (!str_equal(pooled->namespace_name, need->namespace_name))
+            continue;
+        use.of_namespace++;
+        use.memory_of_namespace += pooled->memory;
+    }
+    return quota_ask(&use);
+}
+
+/* Returns when there may be room for one more. */
+static int make_room(struct pool *pool, enum quota_answer answer, const struct need *need,
+                     const struct plugin_call *call, struct error *error)
+{
+    struct pooled *idle = find_idle(pool, answer == QUOTA_OWN_FULL ? need->namespace_name : NULL);
 
     if (!idle)
         return wait(pool, call, error);
@@ -218,6 +259,8 @@ static void leave(struct pool *pool, struct pooled *pooled)
 
     pooled->users--;
     pooled->idle_since = now();
+    if (pooled->uses % USES_PER_LOOK == 0)
+        look_at_memory(pooled);
     is_useless = pooled->phase == FAILED || pooled->is_retired || is_worn(pooled);
     if (!pooled->users && is_useless)
         stop_one(pool, pooled);
@@ -225,12 +268,17 @@ static void leave(struct pool *pool, struct pooled *pooled)
         pthread_cond_broadcast(&pool->changed);
 }
 
-static struct pooled *begin(struct pool *pool, struct provider *provider, const struct need *need)
+/* Takes the package over. */
+static struct pooled *begin(struct pool *pool, struct provider *provider, struct found *found,
+                            const struct need *need)
 {
     struct pooled *pooled = NEW(struct pooled);
 
     pooled->base.provider = provider;
+    pooled->package = TAKE(found->package);
     memcpy(pooled->key, need->key, sizeof(pooled->key));
+    pooled->namespace_name = str_new(need->namespace_name);
+    pooled->memory = USUAL_MEMORY;
     pooled->phase = STARTING;
     LIST_INSERT_HEAD(&pool->list, pooled, entry);
     pool->count++;
@@ -248,6 +296,8 @@ static void launch(struct pool *pool, struct pooled *pooled, const struct need *
     pthread_mutex_lock(&pool->lock);
     pooled->phase = r < 0 ? FAILED : READY;
     pooled->error = error;
+    look_at_memory(pooled);
+    pooled->first_memory = pooled->memory;
     pthread_cond_broadcast(&pool->changed);
 }
 
@@ -259,7 +309,7 @@ static void *sweep(void *arg)
 
     pthread_mutex_lock(&pool->lock);
     while (!pool->stopping) {
-        struct pooled *idle = find_idle(pool);
+        struct pooled *idle = find_idle(pool, NULL);
 
         if (idle && (now() >= idle->idle_since + IDLE_TIME || is_worn(idle))) {
             stop_one(pool, idle);
@@ -277,7 +327,7 @@ static int begin_threads(struct pool *pool, struct error *error)
     struct http_loop_config loop = {.name = "terraform",
                                     .max_connections = 1,
                                     .max_streams = MOST_STREAMS,
-                                    .max_idle = 4 * MOST_PROCESSES};
+                                    .max_idle = 4 * QUOTA_PROCESSES};
     int r = 0;
 
     if (!pool->processes)
@@ -288,6 +338,10 @@ static int begin_threads(struct pool *pool, struct error *error)
         r = folder_claim(pool->config.folder, &pool->folder, &pool->folder_lock, error);
     if (r < 0 || pool->has_begun)
         return r;
+    if (!pool->config.finder.cache)
+        pool->config.finder.cache = pool->folder;
+    if (!pool->finder)
+        pool->finder = finder_new(&pool->config.finder);
     if (pthread_create(&pool->sweeper, NULL, sweep, pool) != 0)
         return err_set(error, ERR_UNAVAILABLE, "ThreadNotStarted", "a thread cannot be started");
     pthread_setname_np(pool->sweeper, "tf-pool");
@@ -307,21 +361,23 @@ static void on_cancel(void *arg)
 }
 
 /* With the lock. *ret: with this user counted. */
-static int take_once(struct pool *pool, const struct need *need, const struct plugin_call *call,
-                     struct pooled **ret, struct error *error)
+static int take_once(struct pool *pool, const struct need *need, struct found *found,
+                     const struct plugin_call *call, struct pooled **ret, struct error *error)
 {
-    struct provider *provider;
+    struct provider *provider = provider_of(pool, &need->source, found);
     struct pooled *pooled = NULL;
-    int r = find_provider(pool, need, &provider, error);
+    enum quota_answer answer;
+    int r = 0;
 
-    while (r >= 0 && !(pooled = find(pool, provider, need->key)) && pool->count >= MOST_PROCESSES)
-        r = make_room(pool, call, error);
+    while (r >= 0 && !(pooled = find(pool, provider, need->key)) &&
+           (answer = ask_quota(pool, need)) != QUOTA_FREE)
+        r = make_room(pool, answer, need, call, error);
     if (r < 0)
         return r;
     if (pooled) {
         pooled->users++;
     } else {
-        pooled = begin(pool, provider, need);
+        pooled = begin(pool, provider, found, need);
         pooled->users++;
         launch(pool, pooled, need, call);
     }
@@ -346,8 +402,15 @@ static int take(struct pool *pool, const struct need *need, const struct plugin_
     int r;
 
     do {
+        _cleanup_(found_done) struct found found = {0};
+
         failure = (struct error){0};
-        r = take_once(pool, need, call, ret, &failure);
+        r = find_program(pool, need, call, &found, &failure);
+        if (r < 0)
+            break;
+        pthread_mutex_lock(&pool->lock);
+        r = take_once(pool, need, &found, call, ret, &failure);
+        pthread_mutex_unlock(&pool->lock);
     } while (r == ERR_CANCELLED && !cancel_fired(call->cancel));
     return err_copy(error, &failure);
 }
@@ -361,9 +424,9 @@ int pool_take(struct pool *pool, struct need *need, const struct plugin_call *ca
 
     pthread_mutex_lock(&pool->lock);
     r = begin_threads(pool, error);
+    pthread_mutex_unlock(&pool->lock);
     if (r >= 0)
         r = take(pool, need, call, &pooled, error);
-    pthread_mutex_unlock(&pool->lock);
     cancel_unlisten(call->cancel, listener);
     if (r >= 0)
         *ret = &pooled->base;
@@ -388,7 +451,6 @@ struct pool *pool_new(const struct pool_config *config)
     condition_init(&pool->changed);
     LIST_INIT(&pool->list);
     strmap_init(&pool->providers);
-    strmap_init(&pool->found);
     return pool;
 }
 
@@ -418,9 +480,7 @@ void pool_free(struct pool *pool)
     for (struct strmap_entry *e = NULL; (e = strmap_next(&pool->providers, e));)
         provider_free(e->value);
     strmap_done(&pool->providers);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&pool->found, e));)
-        free((void *)(uintptr_t)e->key);
-    strmap_done(&pool->found);
+    finder_free(pool->finder);
     if (pool->folder) {
         folder_remove(pool->folder);
         close(pool->folder_lock);

@@ -4,24 +4,27 @@
  * A process serves everybody with the same provider, version, configuration, namespace and
  * ServiceAccount: what one tenant configured is never another one's. It is started when it is first
  * needed, stopped when it was idle for a while, and started anew when it has died or served many
- * calls, because providers keep memory of each call. There is a bound on processes; at the bound an
- * idle one is stopped, or the caller waits.
+ * calls, or has grown by much memory, because providers keep memory of each call. The number of
+ * processes and their memory are bounded (quota.h): at the bound an idle one is stopped, or the
+ * caller waits.
  *
  * Thread-safe.
  */
 #ifndef RUNTIMES_TERRAFORM_POOL_H
 #define RUNTIMES_TERRAFORM_POOL_H
 
+#include "runtimes/terraform/finder.h"
 #include "runtimes/terraform/need.h"
 #include "runtimes/terraform/provider.h"
 
 struct pool;
 
 struct pool_config {
-    const char *mirror;            /* mirror.h; NULL: none */
+    struct finder_config finder;   /* cache: NULL: in the folder */
     const struct source *allowed;  /* providers that may run */
     size_t n_allowed;
     const char *folder;            /* for temporary folders of processes */
+    int64_t memory;                /* bytes of all processes; 0: no limit */
     bool allow_unconfined;         /* plugin.h */
 };
 
@@ -40,7 +43,8 @@ struct instance {
 };
 
 /* Gives a process that was configured; starts it if it is not there. ERR_UNSUPPORTED
- * ProviderNotAllowed; ERR_NOT_FOUND ProviderNotFound; errors of the start and the configuration. */
+ * ProviderNotAllowed; ERR_FORBIDDEN ProviderChanged (known.h); the errors of finder_find(), of the
+ * start and of the configuration. */
 int pool_take(struct pool *pool, struct need *need, const struct plugin_call *call,
               struct instance **ret, struct error *error);
 void pool_give_back(struct pool *pool, struct instance *instance); /* accepts NULL */

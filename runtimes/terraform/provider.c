@@ -1,5 +1,7 @@
 #include "runtimes/terraform/provider.h"
 
+#include <string.h>
+
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/terraform/plugin/diagnostics.h"
@@ -7,14 +9,15 @@
 /* Bytes of all schemas of a provider that is small. */
 #define SMALL_SCHEMAS (1u << 20)
 
-struct provider *provider_new(const struct source *source, const char *version, const char *program)
+struct provider *provider_new(const struct source *source, const struct found *found)
 {
     struct provider *provider = NEW(struct provider);
 
     provider->address = str_new(source->address);
-    provider->version = str_new(version);
-    provider->name = str_printf("%s %s", source->shown, version);
-    provider->program = str_new(program);
+    provider->version = str_new(found->version);
+    provider->name = str_printf("%s %s", source->shown, found->version);
+    provider->program = str_new(found->program);
+    provider->h1 = str_new(found->package->h1);
     pthread_mutex_init(&provider->lock, NULL);
     strmap_init(&provider->schemas);
     return provider;
@@ -40,6 +43,7 @@ void provider_free(struct provider *provider)
     free(provider->version);
     free(provider->name);
     free(provider->program);
+    free(provider->h1);
     free(provider);
 }
 
@@ -68,34 +72,54 @@ static void keep(struct provider *provider, const char *type, struct tf_schema *
     pthread_mutex_unlock(&provider->lock);
 }
 
-static size_t size_of_all(const Tfplugin__GetSchemaResponse *answer)
+/* The schemas of one kind of types: of resources, or of data sources. */
+struct listed {
+    Tfplugin__SchemaEntry *const *entries;
+    size_t count;
+    const char *prefix; /* before a type: "", DATA_PREFIX */
+};
+
+static size_t size_of_all(const struct listed lists[2])
 {
     size_t bytes = 0;
 
-    for (size_t i = 0; i < answer->n_resource_schemas; i++)
-        bytes += answer->resource_schemas[i]->value.len;
+    for (size_t l = 0; l < 2; l++)
+        for (size_t i = 0; i < lists[l].count; i++)
+            bytes += lists[l].entries[i]->value.len;
     return bytes;
+}
+
+static int keep_schema(struct provider *provider, const Tfplugin__SchemaEntry *entry, int protocol,
+                       const char *type, struct error *error)
+{
+    struct tf_schema *schema;
+    int r = tf_schema_decode(entry->value.data, entry->value.len, protocol, &schema, error);
+
+    if (r >= 0)
+        keep(provider, type, schema);
+    else
+        err_wrap(error, "%s", type);
+    return r;
 }
 
 /* wanted: keeps this one, or NULL: none, unless the provider is small. */
 static int keep_schemas(struct provider *provider, const Tfplugin__GetSchemaResponse *answer,
                         int protocol, const char *wanted, struct error *error)
 {
-    bool is_small = size_of_all(answer) <= SMALL_SCHEMAS;
+    const struct listed lists[2] = {
+        {answer->resource_schemas, answer->n_resource_schemas, ""},
+        {answer->data_source_schemas, answer->n_data_source_schemas, DATA_PREFIX}};
+    bool is_small = size_of_all(lists) <= SMALL_SCHEMAS;
     int r = 0;
 
-    for (size_t i = 0; i < answer->n_resource_schemas && r >= 0; i++) {
-        const Tfplugin__SchemaEntry *entry = answer->resource_schemas[i];
-        struct tf_schema *schema;
+    for (size_t l = 0; l < 2; l++)
+        for (size_t i = 0; i < lists[l].count && r >= 0; i++) {
+            const Tfplugin__SchemaEntry *entry = lists[l].entries[i];
+            _cleanup_free_ char *type = str_printf("%s%s", lists[l].prefix, entry->key);
 
-        if (!is_small && !str_equal(entry->key, wanted))
-            continue;
-        r = tf_schema_decode(entry->value.data, entry->value.len, protocol, &schema, error);
-        if (r >= 0)
-            keep(provider, entry->key, schema);
-        else
-            err_wrap(error, "%s", entry->key);
-    }
+            if (is_small || str_equal(type, wanted))
+                r = keep_schema(provider, entry, protocol, type, error);
+        }
     return r;
 }
 
@@ -112,6 +136,7 @@ static int keep_own(struct provider *provider, const Tfplugin__GetSchemaResponse
         provider->own = TAKE(schema);
     if (answer->server_capabilities) {
         provider->plans_destroy = answer->server_capabilities->plan_destroy;
+        provider->moves = answer->server_capabilities->move_resource_state;
         provider->schema_is_optional = answer->server_capabilities->get_provider_schema_optional;
     }
     pthread_mutex_unlock(&provider->lock);
@@ -163,6 +188,16 @@ struct tf_schema *provider_own_schema(struct provider *provider)
     return schema;
 }
 
+static int refuse_type(const struct provider *provider, const char *type, struct error *error)
+{
+    bool is_data = str_has_prefix(type, DATA_PREFIX);
+
+    return err_set(error, ERR_INVALID, "UnknownResourceType",
+                   is_data ? "the provider %s has no data source of the type \"%s\""
+                           : "the provider %s has no resources of the type \"%s\"",
+                   provider->name, is_data ? type + strlen(DATA_PREFIX) : type);
+}
+
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
                     const struct plugin_call *call, struct tf_schema **ret, struct error *error)
 {
@@ -176,8 +211,7 @@ int provider_schema(struct provider *provider, struct plugin *plugin, const char
         schema = find(provider, type);
     }
     if (!schema)
-        return err_set(error, ERR_INVALID, "UnknownResourceType",
-                       "the provider %s has no resources of the type \"%s\"", provider->name, type);
+        return refuse_type(provider, type, error);
     *ret = schema;
     return 0;
 }
@@ -190,4 +224,14 @@ bool provider_plans_destroy(struct provider *provider)
     plans = provider->plans_destroy;
     pthread_mutex_unlock(&provider->lock);
     return plans;
+}
+
+bool provider_moves(struct provider *provider)
+{
+    bool moves;
+
+    pthread_mutex_lock(&provider->lock);
+    moves = provider->moves;
+    pthread_mutex_unlock(&provider->lock);
+    return moves;
 }

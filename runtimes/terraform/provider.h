@@ -10,25 +10,32 @@
 #include <pthread.h>
 
 #include "engine/base/strmap.h"
+#include "runtimes/terraform/finder.h"
 #include "runtimes/terraform/plugin/plugin.h"
 #include "runtimes/terraform/schema/schema.h"
 #include "runtimes/terraform/source.h"
+
+#define TERRAFORM_VERSION "1.12.0" /* whose part we play */
+
+/* Before the type of a data source, to tell it from a type of resources: "data.aws_ami". */
+#define DATA_PREFIX "data."
 
 struct provider {
     char *address; /* "registry.terraform.io/hashicorp/random" */
     char *version;
     char *name; /* for messages: "hashicorp/random 3.7.2" */
     char *program;
+    char *h1; /* of its package (package/hash.h) */
 
     pthread_mutex_t lock; /* of what follows */
     struct tf_schema *own; /* of its configuration; NULL: not known yet */
-    struct strmap schemas; /* resource type -> struct tf_schema */
+    struct strmap schemas; /* type, that of a data source with its prefix -> struct tf_schema */
     bool plans_destroy;
+    bool moves; /* it may know how an object of another type becomes one of its own */
     bool schema_is_optional; /* a process can be called without asking for its schemas first */
 };
 
-struct provider *provider_new(const struct source *source, const char *version,
-                              const char *program);
+struct provider *provider_new(const struct source *source, const struct found *found);
 void provider_free(struct provider *provider);
 
 /* Asks a new process for its schemas, if it has to be asked, or they are not known. */
@@ -43,9 +50,11 @@ int provider_configure(struct provider *provider, struct plugin *plugin,
 
 /* The schema of the configuration, after provider_greet(). *ret: a reference. */
 struct tf_schema *provider_own_schema(struct provider *provider);
-/* The schema of a type of resources. ERR_INVALID UnknownResourceType. *ret: a reference. */
+/* The schema of a type of resources, or of data sources, with its prefix. ERR_INVALID
+ * UnknownResourceType. *ret: a reference. */
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
                     const struct plugin_call *call, struct tf_schema **ret, struct error *error);
 bool provider_plans_destroy(struct provider *provider);
+bool provider_moves(struct provider *provider);
 
 #endif

@@ -2,9 +2,6 @@
 #include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/provider.h"
 
-/* Of the Terraform that providers believe to serve. */
-#define TERRAFORM_VERSION "1.12.0"
-
 static int send_configuration(struct plugin *plugin, const struct buf *config,
                               const struct plugin_call *call, struct error *error)
 {

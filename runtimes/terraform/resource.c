@@ -136,6 +136,36 @@ int resource_upgrade(const struct resource_type *type, int64_t version, const ch
     return r;
 }
 
+int resource_move(const struct resource_type *type, const struct tf_origin *origin,
+                  struct tf_state *state, struct error *error)
+{
+    Tfplugin__RawState raw;
+    Tfplugin__MoveRequest request;
+    Tfplugin__MoveResponse *answer = NULL;
+    int r;
+
+    tfplugin__raw_state__init(&raw);
+    raw.json = (ProtobufCBinaryData){strlen(origin->json), (uint8_t *)(uintptr_t)origin->json};
+    tfplugin__move_request__init(&request);
+    request.source_provider_address = (char *)(uintptr_t)origin->provider;
+    request.source_type_name = (char *)(uintptr_t)origin->type;
+    request.source_schema_version = origin->version;
+    request.source_state = &raw;
+    request.source_private = binary(&state->private);
+    request.target_type_name = name_of(type);
+    r = plugin_call(type->instance->plugin, PLUGIN_MOVE, &request.base, type->call, &answer, NULL,
+                    error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    if (r >= 0) {
+        set_value(&state->value, answer->target_state);
+        set(&state->private, &answer->target_private);
+    }
+    tfplugin__move_response__free_unpacked(answer, NULL);
+    return r;
+}
+
 /* identity: as an import gave it; NULL: none is known. */
 static int read_as(const struct resource_type *type, const ProtobufCBinaryData *identity,
                    struct tf_state *state, struct error *error)
@@ -169,6 +199,51 @@ static int read_as(const struct resource_type *type, const ProtobufCBinaryData *
 int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error)
 {
     return read_as(type, NULL, state, error);
+}
+
+/* ---- Data sources ---- */
+
+int data_validate(const struct resource_type *type, const struct buf *config, struct error *error)
+{
+    Tfplugin__DynamicValue value = value_of(config);
+    Tfplugin__ValidateDataRequest request;
+    Tfplugin__ValidateDataResponse *answer = NULL;
+    int r;
+
+    tfplugin__validate_data_request__init(&request);
+    request.type_name = name_of(type);
+    request.config = &value;
+    r = plugin_call(type->instance->plugin, PLUGIN_VALIDATE_DATA, &request.base, type->call,
+                    &answer, NULL, error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    tfplugin__validate_data_response__free_unpacked(answer, NULL);
+    return r;
+}
+
+int data_read(const struct resource_type *type, const struct buf *config, struct buf *ret,
+              struct error *error)
+{
+    Tfplugin__DynamicValue value = value_of(config);
+    Tfplugin__Capabilities caps = capabilities();
+    Tfplugin__ReadDataRequest request;
+    Tfplugin__ReadDataResponse *answer = NULL;
+    int r;
+
+    tfplugin__read_data_request__init(&request);
+    request.type_name = name_of(type);
+    request.config = &value;
+    request.client_capabilities = &caps;
+    r = plugin_call(type->instance->plugin, PLUGIN_READ_DATA, &request.base, type->call, &answer,
+                    NULL, error);
+    if (r < 0)
+        return r;
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    if (r >= 0)
+        set_value(ret, answer->state);
+    tfplugin__read_data_response__free_unpacked(answer, NULL);
+    return r;
 }
 
 /* ---- Import ---- */

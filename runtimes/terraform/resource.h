@@ -38,8 +38,23 @@ int resource_validate(const struct resource_type *type, const struct buf *config
 /* json: as State has it, of that version of the schema. */
 int resource_upgrade(const struct resource_type *type, int64_t version, const char *json,
                      struct buf *ret, struct error *error);
+/* Of a type that the object had before, maybe of another provider. */
+struct tf_origin {
+    const char *provider; /* "registry.terraform.io/hashicorp/random" */
+    const char *type;
+    int64_t version;      /* of its schema */
+    const char *json;     /* as State has it */
+};
+/* state: has the private data of that type, and becomes that of the type. */
+int resource_move(const struct resource_type *type, const struct tf_origin *origin,
+                  struct tf_state *state, struct error *error);
 /* state: becomes what was read. */
 int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error);
+
+/* Of a data source; its name without DATA_PREFIX (data.h). */
+int data_validate(const struct resource_type *type, const struct buf *config, struct error *error);
+int data_read(const struct resource_type *type, const struct buf *config, struct buf *ret,
+              struct error *error);
 
 /* The object that has this id for the provider, as it is now. ERR_INVALID ImportFailed: there is
  * none, or objects of the type cannot be imported. Messages may have the id. */

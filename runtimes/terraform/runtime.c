@@ -4,6 +4,7 @@
 #include "engine/base/str.h"
 #include "runtimes/terraform/environment.h"
 #include "runtimes/terraform/session.h"
+#include "runtimes/terraform/tfstate/tfstate.h"
 
 static int open_session(struct runtime *runtime, const struct runtime_scope *scope,
                         const struct runtime_call *call, struct runtime_session **ret,
@@ -24,6 +25,9 @@ static int open_session(struct runtime *runtime, const struct runtime_scope *sco
     session->namespace_name = str_new(scope->key.namespace_name);
     session->account = str_new(value_get_string(scope->identity, "serviceAccountName"));
     session->environment = TAKE(environment);
+    session->known = known_new(scope->records, scope->n_records, scope->context);
+    session->existing = value_ref(scope->existing);
+    session->existing_error = scope->existing_error;
     *ret = session;
     return 0;
 }
@@ -35,6 +39,8 @@ static void close_session(struct runtime_session *session)
     free(session->namespace_name);
     free(session->account);
     value_unref(session->environment);
+    known_unref(session->known);
+    value_unref(session->existing);
     free(session);
 }
 
@@ -43,7 +49,8 @@ struct need *session_need(const struct runtime_session *session, const struct so
 {
     const struct need_owner owner = {.namespace_name = session->namespace_name,
                                      .account = session->account,
-                                     .environment = session->environment};
+                                     .environment = session->environment,
+                                     .known = session->known};
 
     return need_new(source, &owner, value_get(extensions, "providerMeta"));
 }
@@ -58,11 +65,14 @@ static void free_runtime(struct runtime *base)
     free(runtime);
 }
 
+static const struct runtime_foreign tfstate = {.find = tfstate_find, .write = tfstate_write};
+
 const struct runtime_ops tf_runtime_ops = {
     .type = TF_RUNTIME_TYPE,
     .flags = RUNTIME_IS_RECORDED | RUNTIME_CREATES_BLINDLY,
     .free = free_runtime,
     .check = &tf_checks,
+    .foreign = &tfstate,
     .open = open_session,
     .close = close_session,
     .read = tf_read,
@@ -76,10 +86,11 @@ struct runtime *tf_runtime_new(const struct tf_runtime_config *config)
     struct tf_runtime *runtime = NEW(struct tf_runtime);
 
     runtime->base.ops = &tf_runtime_ops;
-    runtime->pool = pool_new(&(struct pool_config){.mirror = config->mirror,
+    runtime->pool = pool_new(&(struct pool_config){.finder = config->finder,
                                                    .allowed = config->allowed,
                                                    .n_allowed = config->n_allowed,
                                                    .folder = config->folder,
+                                                   .memory = config->memory,
                                                    .allow_unconfined = config->allow_unconfined});
     return &runtime->base;
 }

@@ -6,8 +6,10 @@
  *   schema/    the schema of a resource, and what is done by it
  *   proto/     the messages of the providers' protocol
  *   plugin/    a provider's process, and calls to it
- *   .          which provider (source, version, mirror), their processes (pool), the calls for one
- *              resource, and its life: plan, apply, read (session.h)
+ *   package/   their packages: hashes, archives, the operator's copies
+ *   tfstate/   Terraform's state files, which are read and written
+ *   .          which provider (source, version), where it is (finder.h), their processes (pool),
+ *              the calls for one resource, and its life: plan, apply, read (session.h)
  *
  * A provider cannot list what is ours: State is the authority, and an object is found by what State
  * has of it (memory.h).
@@ -16,17 +18,19 @@
 #define RUNTIMES_TERRAFORM_RUNTIME_H
 
 #include "engine/runtime.h"
+#include "runtimes/terraform/finder.h"
 #include "runtimes/terraform/source.h"
 
 #define TF_RUNTIME_TYPE "Terraform"
 
 /* Borrowed; lives longer than the runtime. */
 struct tf_runtime_config {
-    const char *mirror;           /* mirror.h; an absolute path; NULL: none */
+    struct finder_config finder;  /* where providers are; cache NULL: in the folder */
     const struct source *allowed; /* providers that Specs may use */
     size_t n_allowed;
     const char *folder; /* for temporary folders of processes: absolute, at most FOLDER_LONGEST
                            bytes (plugin/folder.h) */
+    int64_t memory;        /* bytes that all processes may have, about; 0: no limit */
     bool allow_unconfined; /* providers run also where the kernel cannot guard files */
 };
 

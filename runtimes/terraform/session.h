@@ -17,6 +17,9 @@ struct runtime_session {
     char *namespace_name;
     char *account;                   /* the ServiceAccount's name, or NULL */
     const struct value *environment; /* of providers (environment.h); or NULL */
+    struct known *known;             /* which packages of providers may run */
+    const struct value *existing;    /* takeover.h; or NULL */
+    struct error existing_error;     /* if its code is set, it is not known what there is */
 };
 
 /* What a resource with these extensions needs. */
@@ -30,6 +33,10 @@ int target_source(const char *id, const struct value *extensions, struct source 
                   struct error *error);
 /* *ret: free(). */
 int target_type(const char *id, const struct value *extensions, char **ret, struct error *error);
+
+/* Both of a target. What is to go is what State has it as: it may have moved to another id. */
+int target_kind(const struct runtime_target *target, struct source *ret_source, char **ret_type,
+                struct error *error);
 
 /* ---- A visit: one call of the engine for one resource ---- */
 
@@ -51,9 +58,10 @@ void visit_end(struct visit *visit);
  * *ret: a reference; NULL: the object does not exist. */
 int visit_decode(const struct visit *visit, const struct buf *state, const struct value *like,
                  const struct value **ret, struct error *error);
-/* Fills the observation and the memory of an outcome. */
+/* Fills the observation and the memory of an outcome. sensitive: of the memory (memory.h). */
 int visit_observe(const struct visit *visit, const struct tf_state *state,
-                  const struct value *like, struct runtime_outcome *ret, struct error *error);
+                  const struct value *like, const struct value *sensitive,
+                  struct runtime_outcome *ret, struct error *error);
 
 /* ---- Steps ---- */
 
@@ -61,7 +69,9 @@ struct tf_step {
     struct runtime_step base; /* first */
     struct pool *pool;
     struct need *need;
+    const struct provider *provider; /* that planned it, and so is to carry it out */
     char *type;
+    const struct value *sensitive; /* of the memory (memory.h); or NULL */
     struct buf prior;        /* null: the object is created */
     struct buf config;       /* empty: the object is deleted */
     struct tf_state planned; /* as the provider gave it */
@@ -71,6 +81,8 @@ struct tf_step {
 
 extern const struct runtime_ops tf_runtime_ops;
 
+/* A step for the target, with nothing planned yet, and without its need and type. */
+struct tf_step *tf_step_new(struct runtime_session *session, const struct runtime_target *target);
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,
             const struct observation *hint, const struct runtime_call *call,
             struct runtime_step **ret, struct error *error);

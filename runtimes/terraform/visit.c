@@ -40,6 +40,25 @@ int target_type(const char *id, const struct value *extensions, char **ret, stru
     return 0;
 }
 
+int target_kind(const struct runtime_target *target, struct source *ret_source, char **ret_type,
+                struct error *error)
+{
+    const struct value *memory =
+        target->attributes || !target->prior ? NULL : target->prior->memory;
+    const char *provider = value_get_string(memory, "provider");
+    const char *type = value_get_string(memory, "type");
+    int r = provider && !value_get_string(target->extensions, "provider")
+                ? source_read(provider, '/', ret_source, error)
+                : target_source(target->id, target->extensions, ret_source, error);
+
+    if (r < 0)
+        return r;
+    if (!type)
+        return target_type(target->id, target->extensions, ret_type, error);
+    *ret_type = str_new(type);
+    return 0;
+}
+
 /* ---- A visit ---- */
 
 int visit_begin(struct visit *visit, struct pool *pool, struct need *need, const char *type,
@@ -83,7 +102,7 @@ int visit_decode(const struct visit *visit, const struct buf *state, const struc
 }
 
 int visit_observe(const struct visit *visit, const struct tf_state *state, const struct value *like,
-                  struct runtime_outcome *ret, struct error *error)
+                  const struct value *sensitive, struct runtime_outcome *ret, struct error *error)
 {
     int r = visit_decode(visit, &state->value, like, &ret->now.result, error);
 
@@ -91,5 +110,5 @@ int visit_observe(const struct visit *visit, const struct tf_state *state, const
     if (r < 0 || !ret->now.result)
         return r;
     ret->now.presence = PRESENCE_PRESENT;
-    return memory_make(&visit->type, state, &ret->memory, error);
+    return memory_make(&visit->type, state, sensitive, &ret->memory, error);
 }

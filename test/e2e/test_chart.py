@@ -61,6 +61,12 @@ EVERYTHING = [
     "--set=terraform.providers[0]=hashicorp/random@~> 3.6",
     "--set=terraform.providers[1]=example.com:8443/acme/cloud",
     "--set=terraform.pluginVolume.persistentVolumeClaim.claimName=providers",
+    "--set=terraform.networkMirror=https://mirror.example.com/providers/",
+    "--set=terraform.downloadFrom={registry.terraform.io,example.com:8443}",
+    "--set=terraform.caBundle=-----BEGIN CERTIFICATE-----\nabc",
+    "--set=terraform.lockFile=# locked",
+    "--set=terraform.cacheVolume.persistentVolumeClaim.claimName=copies",
+    "--set=terraform.cacheSize=8Gi",
     "--set=replicas=2",
     "--set=serviceAccount.name=kusion",
     "--set=serviceAccount.annotations.a=b",
@@ -145,7 +151,7 @@ class TestRendered:
             "--set=requestPolicy.enabled=false",
         )
         assert kinds_of(least) == ["Deployment", "Pod"]
-        everything = [*default, "PodDisruptionBudget", "Role", "RoleBinding", "Service"]
+        everything = [*default, "ConfigMap", "PodDisruptionBudget", "Role", "RoleBinding", "Service"]
         assert kinds_of(render(plane, *EVERYTHING)) == sorted(everything)
 
     def test_arguments(self, plane):
@@ -182,6 +188,13 @@ class TestRendered:
             "--terraform-provider=hashicorp/random@~> 3.6",
             "--terraform-provider=example.com:8443/acme/cloud",
             "--terraform-plugin-dir=/terraform/providers",
+            "--terraform-network-mirror=https://mirror.example.com/providers/",
+            "--terraform-download-from=registry.terraform.io",
+            "--terraform-download-from=example.com:8443",
+            "--terraform-ca-file=/terraform/files/ca.pem",
+            "--terraform-lock-file=/terraform/files/terraform.lock.hcl",
+            "--terraform-cache-dir=/terraform/cache",
+            "--terraform-cache-size=8Gi",
             "--parallelism=5",
         ]
         assert {p["name"]: p["containerPort"] for p in container["ports"]} == {
@@ -196,15 +209,38 @@ class TestRendered:
                 "name": "terraform-providers",
                 "persistentVolumeClaim": {"claimName": "providers"},
             },
+            "terraform-cache": {
+                "name": "terraform-cache",
+                "persistentVolumeClaim": {"claimName": "copies"},
+            },
+            "terraform-files": {
+                "name": "terraform-files",
+                "configMap": {"name": f"{NAME}-terraform"},
+            },
             "temporary": {"name": "temporary", "emptyDir": {}},
         }
         assert pod["containers"][0]["volumeMounts"] == [
             {"name": "terraform-providers", "mountPath": "/terraform/providers", "readOnly": True},
+            {"name": "terraform-cache", "mountPath": "/terraform/cache"},
+            {"name": "terraform-files", "mountPath": "/terraform/files", "readOnly": True},
             {"name": "temporary", "mountPath": "/tmp"},
         ]
         assert "volumes" not in pod_of(render(plane))
         refused = render(plane, "--set=terraform.providers[0]=hashicorp/random", check=False)
-        assert "terraform.pluginVolume: terraform.providers needs the volume" in refused.stderr
+        assert "terraform.providers needs terraform.pluginVolume, terraform.networkMirror or" in refused.stderr
+
+    def test_files_of_terraform_are_in_a_config_map(self, plane):
+        objects = render(plane, *EVERYTHING)
+        files = objects["ConfigMap", f"{NAME}-terraform"]["data"]
+        assert files == {"ca.pem": "-----BEGIN CERTIFICATE-----\nabc", "terraform.lock.hcl": "# locked"}
+        annotation = "checksum/terraform-files"
+        hashes = {objects["Deployment", NAME]["spec"]["template"]["metadata"]["annotations"][annotation]
+                  for objects in (objects, render(plane, *EVERYTHING, "--set=terraform.lockFile=other"))}
+        assert len(hashes) == 2, "the Pod is replaced when they change"
+        only = [*("--set=terraform.providers[0]=a/b", "--set=terraform.networkMirror=https://a.example.com/")]
+        pod = pod_of(render(plane, *only))
+        assert [one["name"] for one in pod["volumes"]] == ["temporary"]
+        assert ("ConfigMap", f"{NAME}-terraform") not in render(plane, *only)
 
     @pytest.mark.parametrize(
         "value, image",

@@ -10,6 +10,9 @@
  *   {"do": "plan" or "apply", "name": the Spec's, "resources": […]}     no resources: all is to go
  *   {"error": …, "plan": [{id, deposed, action, unknown, reason, error}],
  *    "results": [{id, deposed, action, status, error}], "state": [{id, status, deposed, result}]}
+ *
+ * A request may have "from", the text of a state file of Terraform, from which objects are taken
+ * over. With "export": true the answer has "file", the text of one of State.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -109,7 +112,22 @@ static void add_state(struct value_builder *b, struct ledger *ledger)
     ledger_records_done(&records);
 }
 
-static void answer(struct operation *operation, const struct error *error)
+static void add_file(const struct driver *driver, struct value_builder *b, struct ledger *ledger)
+{
+    const struct runtime_mark mark = {"a-lineage", 1};
+    struct ledger_records records = ledger_records(ledger);
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    struct error error = {0};
+
+    must(driver->runtime->ops->foreign->write(driver->runtime, records.items, records.count, &mark,
+                                              &text, &error),
+         &error);
+    value_add_string(b, text.data);
+    ledger_records_done(&records);
+}
+
+static void answer(const struct driver *driver, const struct value *request,
+                   struct operation *operation, const struct error *error)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *failure = error_value(error), *shown = NULL;
@@ -126,6 +144,10 @@ static void answer(struct operation *operation, const struct error *error)
         add_results(b, operation);
         value_key(b, "state");
         add_state(b, operation_ledger(operation));
+        if (value_bool(value_get(request, "export"), false)) {
+            value_key(b, "file");
+            add_file(driver, b, operation_ledger(operation));
+        }
     }
     value_end_object(b);
     must(value_builder_finish(b, &shown, &problem), &problem);
@@ -174,6 +196,29 @@ static int begin(const struct driver *driver, const char *name, struct operation
     return operation_new(&config, ret, error);
 }
 
+/* As the controller does it. */
+static int take_over(const struct driver *driver, const char *text, const struct spec *spec,
+                     struct operation *operation, struct error *error)
+{
+    struct runtime_target *targets = NEW_ARRAY(struct runtime_target, spec->n_resources + 1);
+    _cleanup_value_ const struct value *found = NULL;
+    int r;
+
+    for (size_t i = 0; i < spec->n_resources; i++)
+        targets[i] = (struct runtime_target){
+            .id = spec->resources[i].id,
+            .extensions = spec->resources[i].extensions,
+            .prior = ledger_get(operation_ledger(operation), spec->resources[i].id, NULL)};
+    r = driver->runtime->ops->foreign->find(driver->runtime, text, strlen(text), targets,
+                                            spec->n_resources, &found, error);
+    if (r >= 0)
+        operation_take_over(operation, found, NULL);
+    for (size_t i = 0; i < spec->n_resources; i++)
+        record_unref(targets[i].prior);
+    free(targets);
+    return r;
+}
+
 static void serve(struct driver *driver, const struct value *request)
 {
     struct operation *operation = NULL;
@@ -183,9 +228,12 @@ static void serve(struct driver *driver, const struct value *request)
 
     if (r >= 0)
         r = begin(driver, value_get_string(request, "name"), &operation, &error);
+    if (r >= 0 && value_get_string(request, "from"))
+        r = take_over(driver, value_get_string(request, "from"), spec, operation, &error);
     if (r < 0) {
         spec_free(spec);
-        answer(NULL, &error);
+        operation_free(operation);
+        answer(driver, request, NULL, &error);
         return;
     }
     operation_plan(operation, spec);
@@ -197,7 +245,7 @@ static void serve(struct driver *driver, const struct value *request)
             ;
         operation_error(operation, &error);
     }
-    answer(operation, &error);
+    answer(driver, request, operation, &error);
     operation_free(operation);
 }
 
@@ -230,11 +278,12 @@ static void open_driver(struct driver *driver, char **argv)
     driver->allowed = NEW_ARRAY(struct source, driver->n_allowed + 1);
     for (size_t i = 0; i < driver->n_allowed; i++)
         must(source_read(argv[3 + i], '@', &driver->allowed[i], &error), &error);
-    driver->runtime = tf_runtime_new(&(struct tf_runtime_config){.mirror = argv[1],
-                                                                 .allowed = driver->allowed,
-                                                                 .n_allowed = driver->n_allowed,
-                                                                 .folder = "/tmp",
-                                                                 .allow_unconfined = true});
+    driver->runtime = tf_runtime_new(
+        &(struct tf_runtime_config){.finder = {.mirror = argv[1], .cache_bytes = UINT64_C(1) << 32},
+                                    .allowed = driver->allowed,
+                                    .n_allowed = driver->n_allowed,
+                                    .folder = "/tmp",
+                                    .allow_unconfined = true});
     driver->store = file_store_new(argv[2]);
     driver->executor =
         executor_new(&(struct executor_config){.clock = &system_clock, .threads = THREADS});

@@ -22,6 +22,22 @@ def steps(*resources):
     return [{"resources": {"a": one} if one else {}, "drift": []} for one in (*resources, None)]
 
 
+def found(after=(), kind="data.probe_found", **attributes):
+    """A data source, of the object of b."""
+    name = "id" if kind == "data.probe_found" else "of"
+    return {"kind": kind, "attributes": {name: {"$": ["b", "id"]}, **attributes}, "lifecycle": {},
+            **({"after": [{"$": [key, ""]} for key in after]} if after else {})}
+
+
+def text_of(key, path="text"):
+    return thing(text={"$": [key, path]})
+
+
+def together(*steps):
+    return [{"resources": one, "drift": drift} for one, drift in [*((one, []) if isinstance(one, dict) else one
+                                                                   for one in steps), ({}, [])]]
+
+
 def blocks(*keys, zone=None):
     return [{"key": key, **({"zone": zone} if zone else {})} for key in keys]
 
@@ -47,6 +63,27 @@ REGRESSIONS = {
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1", fail_on=["create_half"]),
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1", fail_on=["create_half"]),
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1")),
+    # Read in the apply that makes it; then for each plan; a change is seen by the next one, or waited for.
+    "a-data-source": together(
+        {"b": thing(text="one"), "c": found(), "d": text_of("c")},
+        {"b": thing(text="one"), "c": found(label="x"), "d": text_of("c", "label")},
+        {"b": thing(text="two"), "c": found(), "d": text_of("c")},
+        {"b": thing(text="two"), "c": found(), "d": text_of("c")},
+        {"b": thing(text="three"), "c": found(after=["b"]), "d": text_of("c")},
+        {"b": thing(text="three"), "c": found(after=["b"]), "d": text_of("c")},
+        ({"b": thing(text="three"), "c": found(field=[{"name": "text"}]), "d": text_of("c", "inner.text")},
+         [["b", "text"]])),
+    "a-data-source-of-what-is-replaced": together(
+        {"b": thing(zone="r1", text="one"), "c": found(), "d": text_of("c", "id")},
+        {"b": thing(zone="r2", text="one"), "c": found(), "d": text_of("c", "id")}),
+    "a-data-source-of-the-old-library": together(
+        {"b": thing("legacy_thing", text="one"), "c": found(kind="data.legacy_found"),
+         "d": text_of("c", "inner[0].text")},
+        {"b": thing("legacy_thing", text="two"), "c": found(["b"], "data.legacy_found"),
+         "d": text_of("c", "inner[0].text")}),
+    "a-data-source-after-another": together(
+        {"a": thing(text="one"), "b": thing(text="two"), "c": found(after=["a"]), "d": text_of("c")},
+        {"a": thing(text="two"), "b": thing(text="two"), "c": found(after=["a"]), "d": text_of("c")}),
     "from-outside": [
         {"resources": {"a": thing(text="a", set_of=blocks("k1", "k2"))}, "drift": []},
         {"resources": {"a": thing(text="a", set_of=blocks("k1", "k2"))}, "drift": [["a", "nested"]]},

@@ -79,10 +79,39 @@ tolerations:
 {{- end }}
 {{- if .Values.terraform.providers }}
 volumes:
+{{- with .Values.terraform.pluginVolume }}
 - name: terraform-providers
-  {{- toYaml .Values.terraform.pluginVolume | nindent 2 }}
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.terraform.cacheVolume }}
+- name: terraform-cache
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if include "kusion-operator.hasTerraformFiles" . }}
+- name: terraform-files
+  configMap:
+    name: {{ include "kusion-operator.terraformFilesName" . | quote }}
+{{- end }}
 - name: temporary
   emptyDir: {}
+{{- end }}
+{{- end }}
+
+{{/* What the operator reads from files, in a ConfigMap. */}}
+{{- define "kusion-operator.terraformFilesName" -}}
+{{ printf "%s-terraform" (include "kusion-operator.fullname" . | trunc 53 | trimSuffix "-") }}
+{{- end }}
+
+{{- define "kusion-operator.hasTerraformFiles" -}}
+{{- with .Values.terraform }}{{ if and .providers (or .caBundle .lockFile) }}true{{ end }}{{ end }}
+{{- end }}
+
+{{- define "kusion-operator.terraformFiles" -}}
+{{- with .Values.terraform.caBundle }}
+ca.pem: {{ quote . }}
+{{- end }}
+{{- with .Values.terraform.lockFile }}
+terraform.lock.hcl: {{ quote . }}
 {{- end }}
 {{- end }}
 
@@ -140,17 +169,50 @@ args:
 - {{ printf "--terraform-provider=%s" . | quote }}
 {{- end }}
 {{- if .Values.terraform.providers }}
+{{- with .Values.terraform }}
+{{- if .pluginVolume }}
 - --terraform-plugin-dir=/terraform/providers
+{{- end }}
+{{- with .networkMirror }}
+- {{ printf "--terraform-network-mirror=%s" . | quote }}
+{{- end }}
+{{- range .downloadFrom }}
+- {{ printf "--terraform-download-from=%s" . | quote }}
+{{- end }}
+{{- if .caBundle }}
+- --terraform-ca-file=/terraform/files/ca.pem
+{{- end }}
+{{- if .lockFile }}
+- --terraform-lock-file=/terraform/files/terraform.lock.hcl
+{{- end }}
+{{- if .cacheVolume }}
+- --terraform-cache-dir=/terraform/cache
+{{- end }}
+{{- with .cacheSize }}
+- --terraform-cache-size={{ . }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- range .Values.controller.extraArgs }}
 - {{ quote . }}
 {{- end }}
 {{- if .Values.terraform.providers }}
 volumeMounts:
+{{- if .Values.terraform.pluginVolume }}
 - name: terraform-providers
   mountPath: /terraform/providers
   readOnly: true
-- name: temporary # sockets and temporary files of the providers
+{{- end }}
+{{- if .Values.terraform.cacheVolume }}
+- name: terraform-cache
+  mountPath: /terraform/cache
+{{- end }}
+{{- if include "kusion-operator.hasTerraformFiles" . }}
+- name: terraform-files
+  mountPath: /terraform/files
+  readOnly: true
+{{- end }}
+- name: temporary # sockets, temporary files and copies of the providers
   mountPath: /tmp
 {{- end }}
 env:

@@ -246,6 +246,12 @@ static const struct {
         METHOD("PlanResourceChange", "PlanResourceChange", plan_response, MAX_ANSWER_BYTES, false),
     [PLUGIN_APPLY] = METHOD("ApplyResourceChange", "ApplyResourceChange", apply_response,
                             MAX_ANSWER_BYTES, true),
+    [PLUGIN_VALIDATE_DATA] = METHOD("ValidateDataSourceConfig", "ValidateDataResourceConfig",
+                                    validate_data_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_READ_DATA] =
+        METHOD("ReadDataSource", "ReadDataSource", read_data_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_MOVE] =
+        METHOD("MoveResourceState", "MoveResourceState", move_response, MAX_ANSWER_BYTES, false),
 #undef METHOD
 };
 
@@ -257,6 +263,11 @@ int plugin_protocol(const struct plugin *plugin)
 bool plugin_has_ended(struct plugin *plugin)
 {
     return process_has_ended(plugin->process);
+}
+
+int64_t plugin_memory(const struct plugin *plugin)
+{
+    return process_memory(plugin->process);
 }
 
 static int unpack(const struct http_response *response, const ProtobufCMessageDescriptor *type,

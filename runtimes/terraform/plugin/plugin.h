@@ -52,6 +52,7 @@ DEFINE_CLEANUP(struct plugin *, plugin_free)
 
 int plugin_protocol(const struct plugin *plugin); /* 5 or 6 */
 bool plugin_has_ended(struct plugin *plugin);
+int64_t plugin_memory(const struct plugin *plugin); /* as process_memory() */
 
 enum plugin_method {
     PLUGIN_GET_SCHEMA,
@@ -63,6 +64,9 @@ enum plugin_method {
     PLUGIN_IMPORT,
     PLUGIN_PLAN,
     PLUGIN_APPLY,
+    PLUGIN_VALIDATE_DATA,
+    PLUGIN_READ_DATA,
+    PLUGIN_MOVE,
 };
 
 struct plugin_call {

@@ -17,6 +17,12 @@ static bool is_null(const struct value *value)
     return !value || value_is(value, VALUE_NULL);
 }
 
+/* What the prior state has of something: of a prior state that is unknown, nothing is known. */
+static const struct value *below(const struct value *prior, const struct value *found)
+{
+    return value_is(prior, VALUE_UNKNOWN) ? prior : found;
+}
+
 static bool is_single(const struct tf_nested *nested)
 {
     return nested->nesting == TF_SINGLE || nested->nesting == TF_GROUP;
@@ -91,7 +97,7 @@ static void propose_set(struct value_builder *b, const struct tf_nested *nested,
                 before = value_at(prior, j);
                 is_used[j] = true;
             }
-        propose_block(b, nested->block, before, wanted);
+        propose_block(b, nested->block, below(prior, before), wanted);
     }
     value_end(b);
 }
@@ -111,7 +117,7 @@ static void propose_children(struct value_builder *b, const struct tf_nested *ne
         if (is_map)
             value_key_n(b, key, length);
         propose_block(b, nested->block,
-                      is_map ? value_get_n(prior, key, length) : value_at(prior, i),
+                      below(prior, is_map ? value_get_n(prior, key, length) : value_at(prior, i)),
                       value_child(config, i));
     }
     value_end(b);
@@ -186,14 +192,15 @@ static void propose_block(struct value_builder *b, const struct tf_block *block,
         const char *name = block->attributes[i].name;
 
         value_key(b, name);
-        propose_attribute(b, &block->attributes[i], value_get(prior, name),
+        propose_attribute(b, &block->attributes[i], below(prior, value_get(prior, name)),
                           value_get(config, name));
     }
     for (size_t i = 0; i < block->n_blocks; i++) {
         const char *name = block->blocks[i].name;
 
         value_key(b, name);
-        propose_nested(b, &block->blocks[i], value_get(prior, name), value_get(config, name));
+        propose_nested(b, &block->blocks[i], below(prior, value_get(prior, name)),
+                       value_get(config, name));
     }
     value_end(b);
 }

@@ -74,14 +74,25 @@ int tf_configure(const struct tf_block *block, const struct value *attributes, s
                  const struct value **ret, struct error *error);
 
 /* The state that a provider is asked to plan: the configuration, with the values that the prior
- * state has where the provider computes them. prior NULL: none. A reference; NULL: a bound of
- * limits.h was passed. */
+ * state has where the provider computes them. prior NULL: none; VALUE_UNKNOWN: it is not known, as
+ * that of a data source before it is read. A reference; NULL: a bound of limits.h was passed. */
 const struct value *tf_propose(const struct tf_block *block, const struct value *prior,
                                const struct value *config);
 
 /* A copy in which what the schema calls sensitive or write-only is sensitive. A reference; NULL
  * stays NULL. NULL also if a bound of limits.h was passed. */
 const struct value *tf_mark(const struct tf_block *block, const struct value *value);
+
+/* The paths of what is sensitive in a Spec's attributes, which have to be as the Spec has them, not
+ * yet marked by the schema: Terraform's state has them in this form, and knows the schema's without
+ * it. Of an element of a set, the set's.
+ *
+ *   [[{"type": "get_attr", "value": "tags"},
+ *     {"type": "index", "value": {"value": "key", "type": "string"}}]]
+ *
+ * A reference; NULL: nothing is. */
+const struct value *tf_sensitive_paths(const struct tf_block *block,
+                                       const struct value *attributes);
 
 /*
  * What Terraform holds a provider to, because the libraries of providers let violations through.

@@ -9,7 +9,9 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -79,14 +81,27 @@ func (a Address) Delete(id string) error {
 
 // Knobs are what a resource's own attributes say of how it is to go wrong.
 type Knobs struct {
-	FailOn []string // create, create_half, read, plan, update, update_half, delete
+	FailOn []string // create, create_half, read, plan, update, update_half, delete; quote: with all it was told
 	Delay  string   // before each change
+	Told   string   // what errors quote
+}
+
+// Tell is what a careless provider does if FailOn has "quote": all that it was told, its environment with
+// it, comes into its log, and into errors. It returns the text, or "".
+func (k *Knobs) Tell(told ...any) string {
+	if !slices.Contains(k.FailOn, "quote") {
+		return ""
+	}
+	k.Told = fmt.Sprintf("%v %q", told, os.Environ())
+	fmt.Fprintln(os.Stderr, k.Told)
+	fmt.Println(k.Told)
+	return k.Told
 }
 
 // Fail returns an error if the moment is one of FailOn.
 func (k Knobs) Fail(moment string) error {
 	if slices.Contains(k.FailOn, moment) {
-		return fmt.Errorf("fail_on has %q", moment)
+		return errors.New(strings.TrimSpace(fmt.Sprintf("fail_on has %q %s", moment, k.Told)))
 	}
 	return nil
 }

@@ -30,7 +30,8 @@ func main() {
 				ConfigureContextFunc: func(_ context.Context, d *schema.ResourceData) (any, diag.Diagnostics) {
 					return backend.Address(d.Get("address").(string)), nil
 				},
-				ResourcesMap: map[string]*schema.Resource{"legacy_thing": thing()},
+				ResourcesMap:   map[string]*schema.Resource{"legacy_thing": thing()},
+				DataSourcesMap: map[string]*schema.Resource{"legacy_found": found()},
 			}
 		}})
 }
@@ -75,6 +76,7 @@ func thing() *schema.Resource {
 	return &schema.Resource{
 		CreateContext: create, ReadContext: read, UpdateContext: update, DeleteContext: remove,
 		CustomizeDiff: customize,
+		Importer:      &schema.ResourceImporter{StateContext: schema.ImportStatePassthroughContext},
 		Timeouts:      &schema.ResourceTimeout{Create: &limit, Update: &limit},
 		Schema: map[string]*schema.Schema{
 			"name":    {Type: schema.TypeString, Required: true, ForceNew: true},
@@ -219,6 +221,11 @@ func knobs(d interface{ Get(string) any }) backend.Knobs {
 	for _, one := range d.Get("fail_on").(*schema.Set).List() {
 		knobs.FailOn = append(knobs.FailOn, one.(string))
 	}
+	told := map[string]any{}
+	for name := range thing().Schema {
+		told[name] = plain(d.Get(name))
+	}
+	knobs.Tell(told)
 	return knobs
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"os"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -22,11 +23,14 @@ type thing struct {
 	kind    string
 	schema  schema.Schema
 	address backend.Address
+	token   *string // the provider's
 }
 
 var (
-	_ resource.ResourceWithConfigure  = &thing{}
-	_ resource.ResourceWithModifyPlan = &thing{}
+	_ resource.ResourceWithConfigure   = &thing{}
+	_ resource.ResourceWithModifyPlan  = &thing{}
+	_ resource.ResourceWithImportState = &thing{}
+	_ resource.ResourceWithMoveState   = &renamed{}
 )
 
 func (t *thing) Metadata(_ context.Context, req resource.MetadataRequest, resp *resource.MetadataResponse) {
@@ -38,7 +42,9 @@ func (t *thing) Schema(_ context.Context, _ resource.SchemaRequest, resp *resour
 }
 
 func (t *thing) Configure(_ context.Context, req resource.ConfigureRequest, _ *resource.ConfigureResponse) {
-	t.address, _ = req.ProviderData.(backend.Address)
+	if config, has := req.ProviderData.(*configuration); has {
+		t.address, t.token = backend.Address(config.Address), config.Token
+	}
 }
 
 // ---- Values ----
@@ -57,8 +63,27 @@ func get[T any](ctx context.Context, from values, name string) T {
 	return *value
 }
 
-func knobs(ctx context.Context, from values) backend.Knobs {
-	return backend.Knobs{FailOn: get[[]string](ctx, from, "fail_on"), Delay: get[string](ctx, from, "delay")}
+// knobs are those of from; told is what is quoted.
+func (t *thing) knobs(ctx context.Context, from values, diags *diag.Diagnostics, told ...tftypes.Value) backend.Knobs {
+	knobs := backend.Knobs{FailOn: get[[]string](ctx, from, "fail_on"), Delay: get[string](ctx, from, "delay")}
+	all := []any{}
+	for _, one := range told {
+		if one.IsNull() {
+			continue
+		}
+		all = append(all, one.String())
+		if plain, err := plainOf(t.typeOf(ctx), one); err == nil {
+			text, _ := json.Marshal(plain)
+			all = append(all, string(text))
+		}
+	}
+	if t.token != nil {
+		all = append(all, *t.token)
+	}
+	if text := knobs.Tell(all...); text != "" {
+		diags.AddWarning("it was told "+text, text)
+	}
+	return knobs
 }
 
 // complete makes up what is not known: "made-2" by the second change.
@@ -208,7 +233,8 @@ func (t *thing) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, 
 	if !req.State.Raw.IsNull() {
 		checkMark(ctx, req.Private, &resp.Diagnostics)
 	}
-	if req.Plan.Raw.IsNull() || note(&resp.Diagnostics, knobs(ctx, req.Plan).Fail("plan")) {
+	if req.Plan.Raw.IsNull() || note(&resp.Diagnostics,
+		t.knobs(ctx, req.Plan, &resp.Diagnostics, req.Config.Raw, req.Plan.Raw, req.State.Raw).Fail("plan")) {
 		return
 	}
 	if get[bool](ctx, req.Plan, "deferred") && req.ClientCapabilities.DeferralAllowed {
@@ -221,7 +247,7 @@ func (t *thing) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, 
 }
 
 func (t *thing) Create(ctx context.Context, req resource.CreateRequest, resp *resource.CreateResponse) {
-	knobs := knobs(ctx, req.Plan)
+	knobs := t.knobs(ctx, req.Plan, &resp.Diagnostics, req.Config.Raw, req.Plan.Raw)
 	if note(&resp.Diagnostics, knobs.Begin("create")) {
 		return
 	}
@@ -245,7 +271,7 @@ func (t *thing) Create(ctx context.Context, req resource.CreateRequest, resp *re
 
 func (t *thing) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {
 	checkMark(ctx, req.Private, &resp.Diagnostics)
-	if note(&resp.Diagnostics, knobs(ctx, req.State).Fail("read")) {
+	if note(&resp.Diagnostics, t.knobs(ctx, req.State, &resp.Diagnostics, req.State.Raw).Fail("read")) {
 		return
 	}
 	id := get[string](ctx, req.State, "id")
@@ -261,9 +287,20 @@ func (t *thing) Read(ctx context.Context, req resource.ReadRequest, resp *resour
 	note(&resp.Diagnostics, err)
 }
 
+// ImportState takes an object over by its id, which it says aloud.
+func (t *thing) ImportState(ctx context.Context, req resource.ImportStateRequest, resp *resource.ImportStateResponse) {
+	fmt.Fprintln(os.Stderr, req.ID)
+	resp.Diagnostics.AddWarning("importing "+req.ID, req.ID)
+	if object, err := t.address.Get(req.ID); note(&resp.Diagnostics, err) || object == nil {
+		resp.Diagnostics.AddError("there is no "+req.ID, req.ID)
+	}
+	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), req.ID)...)
+	resp.Diagnostics.Append(resp.Private.SetKey(ctx, mark, []byte(`{"is":"ours"}`))...)
+}
+
 func (t *thing) Update(ctx context.Context, req resource.UpdateRequest, resp *resource.UpdateResponse) {
 	checkMark(ctx, req.Private, &resp.Diagnostics)
-	knobs := knobs(ctx, req.Plan)
+	knobs := t.knobs(ctx, req.Plan, &resp.Diagnostics, req.Config.Raw, req.Plan.Raw, req.State.Raw)
 	if note(&resp.Diagnostics, knobs.Begin("update")) {
 		return
 	}
@@ -283,8 +320,25 @@ func (t *thing) Update(ctx context.Context, req resource.UpdateRequest, resp *re
 }
 
 func (t *thing) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
-	if note(&resp.Diagnostics, knobs(ctx, req.State).Begin("delete")) {
+	knobs := t.knobs(ctx, req.State, &resp.Diagnostics, req.State.Raw)
+	if note(&resp.Diagnostics, knobs.Begin("delete")) {
 		return
 	}
 	note(&resp.Diagnostics, t.address.Delete(get[string](ctx, req.State, "id")))
+}
+
+// ---- Another type for the same objects ----
+
+type renamed struct{ thing }
+
+// MoveState takes over an object of probe_thing.
+func (r *renamed) MoveState(context.Context) []resource.StateMover {
+	before := thingSchema()
+	return []resource.StateMover{{SourceSchema: &before,
+		StateMover: func(_ context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
+			if req.SourceTypeName == "probe_thing" && req.SourceState != nil {
+				resp.TargetState.Raw = req.SourceState.Raw
+				resp.TargetPrivate = req.SourcePrivate
+			}
+		}}}
 }

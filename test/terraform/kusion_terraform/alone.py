@@ -42,7 +42,7 @@ class Play:
         return []
 
     def _name(self, key, one):
-        return f"{self.name}-{key}-{one['kind'].replace('_', '-')}"
+        return f"{self.name}-{key}-{one['kind'].replace('_', '-').replace('.', '-')}"
 
     def _drift(self, one, key, how):
         for place, object in list(self.world.of(self._name(key, one)).items()) if one else ():
@@ -71,7 +71,7 @@ class Play:
             return [*wrong, f"apply: {answer['error']}"]
         again = self.stage.driver.ask("plan", self.name, spec)
         # A provider may plan to change what it has just made; it may not be gone, or another one.
-        changed = [one for one in again["plan"] if one["action"] not in ("unchanged", "update", "replace")]
+        changed = [one for one in again["plan"] if one["action"] not in ("unchanged", "update", "replace", "read")]
         return [*wrong, *(f"planned again: {one}" for one in changed), *self._differ(resources)]
 
     def _unknown_to_state(self, answer):

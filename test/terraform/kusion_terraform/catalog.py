@@ -277,8 +277,29 @@ REAL = {
 }
 RANDOM = {"random", "tls"}  # of these providers what is computed differs each time
 
+# Data sources: an object of another resource, by its id.
+
+class Id:
+    """Of a resource that is there already."""
+
+    def make(self, chance):
+        return {"$": [chance.rng.choice([key for key, kind in chance.others.items() if kind in MADE]), "id"]}
+
+    def change(self, chance, value):
+        return self.make(chance) if any(kind in MADE for kind in chance.others.values()) else value
+
+    def plain(self, value):
+        return value
+
+
+MADE = ["probe_thing", "legacy_thing"]  # kinds of resources that data sources find
+DATA = {
+    "data.probe_found": Group({"id": Id()}, {"label": Text(), "field": Many(Group({"name": small("text", "set")}, {}))}),
+    "data.legacy_found": Group({"of": Id()}, {"label": Text()}),
+}
+
 OURS = {"probe_thing": PROBE_THING, "probe_blocks": PROBE_BLOCKS, "legacy_thing": LEGACY_THING}
-KINDS = {**OURS, **REAL}
+KINDS = {**OURS, **REAL, **DATA}
 
 # What others may refer to: known later, at once, or secret.
 REFERRED = {
@@ -286,10 +307,12 @@ REFERRED = {
     "probe_blocks": ["id", "name"],
     "legacy_thing": ["id", "made", "filled", "color"],
     "time_offset": ["rfc3339", "id"],
+    "data.probe_found": ["id", "label", "text", "inner.text"],
+    "data.legacy_found": ["label", "text", "inner[0].text"],
 }
 
 
 def provider_of(kind):
     """Namespace and name."""
-    short = kind.split("_")[0]
-    return ("kusion" if kind in OURS else "hashicorp"), short
+    short = kind.removeprefix("data.").split("_")[0]
+    return ("kusion" if kind in OURS or kind in DATA else "hashicorp"), short

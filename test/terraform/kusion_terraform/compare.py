@@ -3,11 +3,12 @@
 import json
 import re
 
-from kusion_terraform.catalog import KINDS, OURS, RANDOM
+from kusion_terraform.catalog import DATA, KINDS, OURS, RANDOM
 from kusion_terraform.ours import id_of
 
 ACTIONS = {("no-op",): "none", ("create",): "create", ("update",): "update", ("delete",): "delete",
-           ("delete", "create"): "replace", ("create", "delete"): "replace", ("forget",): "none"}
+           ("delete", "create"): "replace", ("create", "delete"): "replace", ("forget",): "none",
+           ("read",): "read"}
 
 
 # ---- Actions, and fields that replace ----
@@ -44,7 +45,8 @@ def their_plan(plan):
         if "deposed" in one:
             continue
         paths = sorted({path_text(path) for path in one["change"].get("replace_paths", [])})
-        found[id_of(one["type"], one["name"])] = (ACTIONS[tuple(one["change"]["actions"])], paths)
+        kind = f"data.{one['type']}" if one["mode"] == "data" else one["type"]
+        found[id_of(kind, one["name"])] = (ACTIONS[tuple(one["change"]["actions"])], paths)
     return found
 
 
@@ -88,7 +90,8 @@ def number(value):
 def our_state(answer, kinds):
     """(status, attributes) by id."""
     return {one["id"]: (one["status"], plain(*kinds[one["id"]], one["result"]))
-            for one in answer.get("state", []) if not one["deposed"] and one["id"] in kinds}
+            for one in answer.get("state", []) if not one["deposed"] and one["id"] in kinds
+            and kinds[one["id"]][0] not in DATA}
 
 
 def their_state(state, kinds):

@@ -7,7 +7,7 @@ resources. A reference to another resource is {"$": [key, path]}. All is plain J
 import copy
 import random
 
-from kusion_terraform.catalog import KINDS, OURS, REAL, REFERRED
+from kusion_terraform.catalog import DATA, KINDS, MADE, OURS, REAL, REFERRED
 
 KEYS = ["a", "b", "c", "d"]
 FAILING = 0.5  # share of the cases in which something may be told to fail: they are played one by one
@@ -42,8 +42,16 @@ def lifecycle(rng, kind, attributes):
 
 def resource(chance, kind):
     attributes = KINDS[kind].make(chance)
-    return {"kind": kind, "attributes": {k: v for k, v in attributes.items() if v is not None},
-            "lifecycle": lifecycle(chance.rng, kind, attributes)}
+    made = {"kind": kind, "attributes": {k: v for k, v in attributes.items() if v is not None}}
+    if kind not in DATA:
+        return {**made, "lifecycle": lifecycle(chance.rng, kind, attributes)}
+    after = [{"$": [key, ""]} for key in chance.others if chance.rng.random() < 0.3]
+    return {**made, "lifecycle": {}, **({"after": after} if after else {})}
+
+
+def kind_of(chance):
+    finds = any(kind in MADE for kind in chance.others.values())
+    return chance.rng.choice(list(OURS) * 5 + list(REAL) + list(DATA) * (4 if finds else 0))
 
 
 def references_of(value):
@@ -64,7 +72,7 @@ def change(chance, resources):
     rng, key = chance.rng, chance.rng.choice(KEYS)
     chance.others = earlier(resources, key)
     if key not in resources:
-        resources[key] = resource(chance, rng.choice(list(OURS) * 5 + list(REAL)))
+        resources[key] = resource(chance, kind_of(chance))
     elif rng.random() < 0.12 and not any(key in references_of(one) for one in resources.values()):
         del resources[key]
     else:
@@ -99,7 +107,7 @@ def case(seed, number):
     chance, resources, steps = Chance(rng), {}, []
     for key in KEYS[:rng.choice([1, 1, 2, 2, 3, 4])]:
         chance.others = earlier(resources, key)
-        resources[key] = resource(chance, rng.choice(list(OURS) * 5 + list(REAL)))
+        resources[key] = resource(chance, kind_of(chance))
     steps.append({"resources": copy.deepcopy(resources), "drift": []})
     for _ in range(rng.randint(1, 3)):
         drifted = drifts(rng, resources)
@@ -117,7 +125,7 @@ def drift(how, object):
     if how == "delete":
         return None
     object = copy.deepcopy(object)
-    if how in ("text", "filled"):
+    if how in ("text", "filled") and how in object:
         object[how] = "from outside"
     for value in object.values() if how == "nested" else ():
         for one in value if isinstance(value, list) else [value]:

@@ -3,7 +3,7 @@
 import json
 import subprocess
 
-from kusion_terraform.catalog import OURS, provider_of
+from kusion_terraform.catalog import provider_of
 from kusion_terraform.paths import DRIVER
 
 PROVIDERS = ["kusion/probe", "kusion/legacy", "hashicorp/random", "hashicorp/tls", "hashicorp/time"]
@@ -19,8 +19,9 @@ class Ours:
         self._process = subprocess.Popen([DRIVER, mirror, folder / "state", *PROVIDERS], text=True,
                                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log)
 
-    def ask(self, do, name, resources):
-        print(json.dumps({"do": do, "name": name, "resources": resources}), file=self._process.stdin, flush=True)
+    def ask(self, do, name, resources, **more):
+        """more: what driver.c says, such as `export`."""
+        print(json.dumps({"do": do, "name": name, "resources": resources, **more}), file=self._process.stdin, flush=True)
         line = self._process.stdout.readline()
         if not line:
             self._log.seek(0)
@@ -48,9 +49,12 @@ def render(value, ids):
 def resource(one, name, ids, address):
     kind = one["kind"]
     extensions = {"provider": "registry.terraform.io/" + "/".join(provider_of(kind)), "resourceType": kind}
-    if kind in OURS:
+    if provider_of(kind)[0] == "kusion":
         extensions["providerMeta"] = {"address": address}
     if one["lifecycle"]:
         extensions["lifecycle"] = one["lifecycle"]
-    return {"id": id_of(kind, name), "type": "Terraform", "attributes": render(one["attributes"], ids),
+    made = {"id": id_of(kind, name), "type": "Terraform", "attributes": render(one["attributes"], ids),
             "extensions": extensions}
+    if one.get("after"):
+        made["dependsOn"] = [ids[other["$"][0]] for other in one["after"]]
+    return made

@@ -78,7 +78,7 @@ class Round:
     # ---- What is configured ----
 
     def _names(self, case, resources):
-        return {key: f"c{case}-{key}-{one['kind'].replace('_', '-')}" for key, one in resources.items()}
+        return {key: f"c{case}-{key}-{one['kind'].replace('_', '-').replace('.', '-')}" for key, one in resources.items()}
 
     def _at(self, number):
         """(case, its resources, with their names)."""

@@ -49,8 +49,9 @@ class Theirs:
         providers = {name: {"source": f"registry.terraform.io/{namespace}/{name}"} for namespace, name in PROVIDERS}
         module = {"terraform": {"required_providers": providers},
                   "provider": {"probe": {"address": self.address}, "legacy": {"address": self.address}}}
-        if resources:
-            module["resource"] = resources
+        for kind, named in resources.items():
+            mode = "data" if kind.startswith("data.") else "resource"
+            module.setdefault(mode, {})[kind.removeprefix("data.")] = named
         (self.folder / "main.tf.json").write_text(json.dumps(module))
 
     def plan(self):
@@ -68,12 +69,18 @@ class Theirs:
         status, _, errors = self._run("apply", "-input=false", "-no-color", "planned")
         return errors if status else ""
 
+    def refresh(self):
+        """Reads all objects again into State."""
+        status, _, errors = self._run("apply", "-refresh-only", "-auto-approve", "-input=false", "-no-color")
+        if status:
+            raise Failed(errors)
+
     def state(self):
         """The instances in State by (kind, name); those deposed are left out."""
         file = self.folder / "terraform.tfstate"
         found = json.loads(file.read_text())["resources"] if file.exists() else []
         return {(one["type"], one["name"]): instance for one in found for instance in one["instances"]
-                if "deposed" not in instance}
+                if "deposed" not in instance and one["mode"] == "managed"}
 
     def close(self):
         shutil.rmtree(self.folder)
@@ -89,6 +96,7 @@ def render(value, kinds, names):
     return [render(one, kinds, names) for one in value] if isinstance(value, list) else value
 
 
+
 LIFECYCLE = {"createBeforeDestroy": "create_before_destroy", "ignoreChanges": "ignore_changes"}
 
 
@@ -96,6 +104,7 @@ def resource(one, kinds, names):
     made = render(one["attributes"], kinds, names)
     if one["lifecycle"]:
         made["lifecycle"] = {LIFECYCLE[name]: value for name, value in one["lifecycle"].items()}
+    if one.get("after"):
+        keys = [other["$"][0] for other in one["after"]]
+        made["depends_on"] = [f"{kinds[key]}.{names[key]}" for key in keys]
     return made
-
-

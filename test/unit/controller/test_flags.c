@@ -47,6 +47,10 @@ static const struct {
     ROW("default-service-account", default_service_account, "default"),
     ROW("lease-name", lease_name, "kusion-operator"),
     ROW("terraform-plugin-dir", terraform_plugin_dir, NULL),
+    ROW("terraform-network-mirror", terraform_network_mirror, NULL),
+    ROW("terraform-ca-file", terraform_ca_file, NULL),
+    ROW("terraform-lock-file", terraform_lock_file, NULL),
+    ROW("terraform-cache-dir", terraform_cache_dir, NULL),
     ROW("metrics-bind-address", metrics_bind_address, ":8080"),
     ROW("health-bind-address", health_bind_address, ":9440"),
     ROW("log-level", log_level, "info"),
@@ -64,27 +68,45 @@ static const struct {
 };
 
 static const struct {
+    const char *name;
+    size_t offset;
+    int64_t fallback; /* bytes */
+    const char *text; /* of that; NULL: the help has none */
+} size_flags[] = {
+    {"--operation-memory", offsetof(struct flags, operation_memory), 64 << 20, "64Mi"},
+    {"--terraform-memory", offsetof(struct flags, terraform_memory), 0, NULL},
+    {"--terraform-cache-size", offsetof(struct flags, terraform_cache_size), 4ll << 30, "4Gi"},
+};
+
+static const struct {
     const char *text;
     int64_t bytes;
 } sizes[] = {
     {"1", 1}, {"64Mi", 64 << 20}, {"3Ki", 3 << 10}, {"2Gi", 2ll << 30}, {"2147483647", INT32_MAX},
 };
 
+static int64_t size_of(const struct flags *flags, size_t i)
+{
+    return *(const int64_t *)((const char *)flags + size_flags[i].offset);
+}
+
 static void takes_sizes(void)
 {
     struct flags flags;
     struct line line;
 
-    for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-        const char *const arguments[MAX_ARGUMENTS] = {"--operation-memory", sizes[i].text};
+    for (size_t k = 0; k < ARRAY_SIZE(size_flags); k++) {
+        for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+            const char *const arguments[MAX_ARGUMENTS] = {size_flags[k].name, sizes[i].text};
 
-        EXPECT_INT(parse(&line, arguments, &flags, NULL), 0, sizes[i].text);
-        EXPECT_INT(flags.operation_memory, sizes[i].bytes, sizes[i].text);
+            EXPECT_INT(parse(&line, arguments, &flags, NULL), 0, sizes[i].text);
+            EXPECT_INT(size_of(&flags, k), sizes[i].bytes, sizes[i].text);
+            line_done(&line);
+        }
+        EXPECT_INT(parse(&line, (const char *const[MAX_ARGUMENTS]){0}, &flags, NULL), 0, "nothing");
+        EXPECT_INT(size_of(&flags, k), size_flags[k].fallback, "unless it is said");
         line_done(&line);
     }
-    EXPECT_INT(parse(&line, (const char *const[MAX_ARGUMENTS]){0}, &flags, NULL), 0, "nothing");
-    EXPECT_INT(flags.operation_memory, 64 << 20, "unless it is said");
-    line_done(&line);
 }
 
 static const struct {
@@ -357,15 +379,17 @@ static void help_names_each_with_its_default(void)
     }
     for (size_t i = 0; i < ARRAY_SIZE(durations); i++)
         expect_help(text, durations[i].name, durations[i].text);
-    expect_help(text, "--operation-memory", "64Mi");
+    for (size_t i = 0; i < ARRAY_SIZE(size_flags); i++)
+        expect_help(text, size_flags[i].name, size_flags[i].text);
     expect_help(text, "--terraform-provider", NULL);
+    expect_help(text, "--terraform-download-from", NULL);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         expect_help(text, booleans[i].name, booleans[i].fallback ? "true" : "false");
     for (const char *at = text; (at = strstr(at, "\n  --")); at++)
         n_flags++;
     EXPECT_INT(n_flags,
-               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + 2 + ARRAY_SIZE(durations) +
-                   ARRAY_SIZE(booleans),
+               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(size_flags) + 2 +
+                   ARRAY_SIZE(durations) + ARRAY_SIZE(booleans),
                "flags that this test knows");
 }
 

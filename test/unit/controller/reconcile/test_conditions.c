@@ -75,6 +75,32 @@ static void saying_the_same_again_is_no_change(void)
                "as before");
 }
 
+static void what_was_written_is_kept_until_it_is_tried_again(void)
+{
+    struct verdict verdict = {"True", "ReconciliationSucceeded", "done", PROGRESS_SETTLED, NULL};
+    struct verdict failed = {.ready = "False", .reason = "Forbidden", .message = "no right"};
+    const struct value *first = conditions_make(NULL, &verdict, first_generation, LATER);
+    const struct value *next = conditions_make(first, &verdict, first_generation, LATER);
+
+    conditions_add_written(&next, first, NULL, 1, LATER);
+    EXPECT(!conditions_find(next, CONDITION_WRITTEN), "there was none");
+    conditions_add_written(&first, NULL, &failed, 1, LATER);
+    EXPECT_STR(field(first, CONDITION_WRITTEN, "status"), "False", "failed");
+    EXPECT_STR(field(first, CONDITION_WRITTEN, "message"), "no right", "failed");
+    conditions_add_written(&next, first, NULL, 2, LATER + 60000);
+    EXPECT(value_equal(conditions_find(next, CONDITION_WRITTEN),
+                       conditions_find(first, CONDITION_WRITTEN)),
+           "as before");
+    failed.ready = "True";
+    conditions_add_written(&next, first, &failed, 2, LATER + 60000);
+    EXPECT_STR(field(next, CONDITION_WRITTEN, "status"), "True", "tried again");
+    EXPECT_INT((long long)value_count(next), 3, "Ready, Finished, and this, once");
+    conditions_drop(&next, CONDITION_WRITTEN);
+    EXPECT_INT((long long)value_count(next), 2, "not asked for any more");
+    value_unref(first);
+    value_unref(next);
+}
+
 static void adds_what_is_exposed(void)
 {
     struct verdict verdict = {"False", "Because", "failed", PROGRESS_STALLED, NULL};
@@ -97,4 +123,5 @@ static void adds_what_is_exposed(void)
 }
 
 SUITE(conditions, TEST(never_says_reconciling_and_stalled_at_once),
-      TEST(saying_the_same_again_is_no_change), TEST(adds_what_is_exposed))
+      TEST(saying_the_same_again_is_no_change), TEST(adds_what_is_exposed),
+      TEST(what_was_written_is_kept_until_it_is_tried_again))

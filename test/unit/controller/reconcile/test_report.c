@@ -74,7 +74,7 @@ static void counts_what_a_plan_does(void)
     static const enum plan_action actions[] = {
         PLAN_CREATE,  PLAN_CREATE,    PLAN_UPDATE,    PLAN_DELETE,    PLAN_DELETE, PLAN_DELETE,
         PLAN_REPLACE, PLAN_ADOPT,     PLAN_UNCHANGED, PLAN_UNKNOWN,   PLAN_FORGET, PLAN_NONE,
-        PLAN_ADOPT,   PLAN_UNCHANGED, PLAN_UNCHANGED, PLAN_UNCHANGED, PLAN_FORGET};
+        PLAN_ADOPT,   PLAN_UNCHANGED, PLAN_UNCHANGED, PLAN_UNCHANGED, PLAN_READ,   PLAN_FORGET};
     _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
     _cleanup_(plan_free_p) struct plan *empty = plan_of(NULL, 0);
     _cleanup_value_ const struct value *shown = report_plan(plan, "0123");
@@ -86,12 +86,13 @@ static void counts_what_a_plan_does(void)
     words = report_plan_summary(plan);
     expect_json(shown,
                 "{\"digest\":\"0123\",\"create\":2,\"update\":1,\"delete\":3,\"replace\":1,"
-                "\"adopt\":2,\"unchanged\":4}",
+                "\"adopt\":2,\"unchanged\":4,\"read\":1}",
                 "all kinds");
-    EXPECT_STR(words,
-               "2 to create, 2 to adopt, 1 to update, 1 to replace, 3 to delete, 1 to leave in "
-               "place, 1 that could not be looked at",
-               "all kinds");
+    EXPECT_STR(
+        words,
+        "2 to create, 2 to adopt, 1 to update, 1 to replace, 1 to read, 3 to delete, 1 to leave "
+        "in place, 1 that could not be looked at",
+        "all kinds");
     EXPECT_STR(no_words, "nothing to do", "empty");
     expect_json(nothing,
                 "{\"create\":0,\"update\":0,\"delete\":0,\"replace\":0,\"adopt\":0,"
@@ -535,8 +536,9 @@ static void sums_up_in_words(void)
         {{{PLAN_FORGET, RESULT_SUCCEEDED},
           {PLAN_UNCHANGED, RESULT_SUCCEEDED},
           {PLAN_ADOPT, RESULT_SUCCEEDED},
-          {PLAN_REPLACE, RESULT_SUCCEEDED}},
-         "1 adopted, 1 replaced, 1 already gone, 1 unchanged"},
+          {PLAN_REPLACE, RESULT_SUCCEEDED},
+          {PLAN_READ, RESULT_SUCCEEDED}},
+         "1 adopted, 1 replaced, 1 read, 1 already gone, 1 unchanged"},
         {{{PLAN_NONE, RESULT_SUCCEEDED}}, "nothing to do"},
     };
 

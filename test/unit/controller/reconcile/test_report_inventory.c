@@ -40,7 +40,9 @@ static void desk_end(struct desk *desk)
     memory_medium_free(desk->medium);
 }
 
-static void record(struct desk *desk, const char *id, enum record_status status, bool is_done)
+enum kind { LASTS, REMOVES_ITSELF, ONLY_READ };
+
+static void record(struct desk *desk, const char *id, enum record_status status, enum kind kind)
 {
     _cleanup_value_ const struct value *attributes = value_pack("{}");
     _cleanup_(record_unref_p) const struct record *put =
@@ -49,7 +51,8 @@ static void record(struct desk *desk, const char *id, enum record_status status,
                                     .type = "Kubernetes",
                                     .attributes = attributes,
                                     .revision = 1,
-                                    .is_done = is_done,
+                                    .is_done = kind == REMOVES_ITSELF,
+                                    .is_only_read = kind == ONLY_READ,
                                     .call = {.id = status == RECORD_CREATING ? "c" : NULL}});
     struct ledger_change change = {.put = put};
     struct error error = {0};
@@ -65,15 +68,16 @@ static void lists_what_exists(void)
     desk_begin(&desk);
     none = report_inventory(desk.ledger);
     expect_json(none, "{\"total\":0,\"entries\":[],\"omitted\":0}", "nothing");
-    record(&desk, "b", RECORD_APPLIED, false);
-    record(&desk, "intent", RECORD_INTENT, false);
-    record(&desk, "a", RECORD_TAINTED, false);
-    record(&desk, "job", RECORD_APPLIED, true);
+    record(&desk, "b", RECORD_APPLIED, LASTS);
+    record(&desk, "intent", RECORD_INTENT, LASTS);
+    record(&desk, "a", RECORD_TAINTED, LASTS);
+    record(&desk, "job", RECORD_APPLIED, REMOVES_ITSELF);
+    record(&desk, "data", RECORD_APPLIED, ONLY_READ);
     some = report_inventory(desk.ledger);
     expect_json(some,
                 "{\"total\":2,\"entries\":[{\"id\":\"a\",\"type\":\"Kubernetes\"},{\"id\":\"b\","
                 "\"type\":\"Kubernetes\"}],\"omitted\":0}",
-                "by id, without intents and what removes itself");
+                "by id, without intents, what removes itself, and what is only read");
     desk_end(&desk);
 }
 
@@ -96,7 +100,7 @@ static void bounds_the_inventory(void)
         for (int n = 0; n < rows[i].n; n++) {
             _cleanup_free_ char *id = str_printf("%0*d", rows[i].id_bytes, n);
 
-            record(&desk, id, RECORD_APPLIED, false);
+            record(&desk, id, RECORD_APPLIED, LASTS);
         }
         inventory = report_inventory(desk.ledger);
         EXPECT_INT(value_int(value_get(inventory, "total"), -1), rows[i].n, rows[i].note);

@@ -51,6 +51,7 @@ enum {
     CLOUD_UNKNOWN = 1 << 21, /* what was made has a field that is not known */
     CLOUD_TWICE = 1 << 22,   /* a create is sent twice: the second is answered */
     CLOUD_IMPORTS = 1 << 23, /* what State has no record of is there, and is adopted */
+    CLOUD_READS = 1 << 24,   /* it is only read: its address is `reading` */
 };
 
 struct fake_thing {
@@ -74,7 +75,10 @@ struct fake_cloud {
     size_t n_faults;
     unsigned next_id, next_serial;
     unsigned creates, updates, deletes, reads;
+    const char *reading; /* NULL: it cannot be read */
+    unsigned readings;   /* times that it was */
     unsigned opens;           /* calls of open() */
+    unsigned given;           /* records that the last call of open() was given */
     unsigned open_blocks;     /* this call of open() does not answer before it is 0; 0: none */
     unsigned open_failures;   /* so many calls of open() are ERR_UNAVAILABLE */
     unsigned sessions, steps; /* that are there */

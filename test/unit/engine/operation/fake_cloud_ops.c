@@ -112,9 +112,12 @@ static int open_session(struct runtime *base, const struct runtime_scope *scope,
     int r = fake_world_enter(cloud->world, error);
     unsigned number;
 
-    (void)scope, (void)call;
+    (void)call;
     if (r < 0)
         return r;
+    cloud->given = 0;
+    for (size_t i = 0; i < scope->n_records; i++)
+        cloud->given += *scope->records[i]->id != '\0';
     number = ++cloud->opens;
     while (number == cloud->open_blocks) {
         cloud->blocked++;
@@ -260,6 +263,8 @@ static int read_one(struct runtime_session *session, const struct runtime_target
         _cleanup_free_ char *text = json_to_str(target->extensions);
         if (text && strstr(text, REF_PREFIX))
             fake_world_lie(cloud->world, "a read of %s with extensions %s", target->id, text);
+        if (fake_cloud_faults(cloud, target->id) & CLOUD_READS)
+            fake_world_lie(cloud->world, "a read of %s, which plan() reads", target->id);
         r = can_be_found(cloud, target)
                 ? fake_cloud_look_at(cloud, target, &thing, error)
                 : err_set(error, ERR_UNSUPPORTED, "CannotBeFound", "nobody knows its id");
@@ -469,6 +474,8 @@ static int apply_locked(struct fake_cloud *cloud, struct cloud_step *step,
     int r;
 
     check_step(cloud, step);
+    if (faults & CLOUD_READS)
+        fake_world_lie(cloud->world, "%s: an apply of what is only read", step->id);
     if (is_delete && faults & CLOUD_DELETE_CONFLICTS)
         return refuse(step, OUTCOME_NOT_SENT, ERR_CONFLICT, "Conflict", ret, error);
     if (faults & CLOUD_HANGS && cloud->hung < 300) {

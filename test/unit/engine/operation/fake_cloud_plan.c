@@ -87,6 +87,47 @@ static struct cloud_step *plan_thing(struct runtime_session *session,
     return step;
 }
 
+/* ---- What is only read ---- */
+
+static struct cloud_step *step_of_reading(struct runtime_session *session,
+                                          const struct runtime_target *target,
+                                          const struct value *address)
+{
+    struct cloud_step *step = fake_cloud_step_new(session, target, PLAN_READ, NULL);
+
+    step->base.is_only_read = true;
+    step->base.after = value_pack("{s:v?, s:v?, s:v}", "x", value_get(target->attributes, "x"),
+                                  "ref", value_get(target->attributes, "ref"), "address", address);
+    step->base.result = value_ref(step->base.after);
+    return step;
+}
+
+static int plan_reading(struct runtime_session *session, const struct runtime_target *target,
+                        struct runtime_step **ret, struct error *error)
+{
+    struct fake_cloud *cloud = session->cloud;
+    bool is_ready = !target->is_too_early && !value_has_unknown(target->attributes);
+    _cleanup_value_ const struct value *address = NULL;
+    struct cloud_step *step;
+
+    if (!target->attributes || (target->prior && target->prior->is_only_read) ||
+        target->part != TARGET_WHOLE)
+        fake_world_lie(cloud->world, "a plan of %s, which is only read, as of ours", target->id);
+    if (is_ready && !cloud->reading)
+        return err_set(error, ERR_INVALID, "Unreadable", "the fake says so");
+    address = is_ready ? value_pack("s", cloud->reading) : value_pack("u");
+    step = step_of_reading(session, target, address);
+    cloud->readings += is_ready;
+    if (is_ready) {
+        step->base.action = PLAN_UNCHANGED;
+        step->base.before = value_ref(step->base.after);
+    } else {
+        step->base.reason = target->is_too_early ? "too early" : "not known yet";
+    }
+    *ret = &step->base;
+    return 0;
+}
+
 /* What is to be adopted has to be there, and is never deleted to be replaced. */
 static int import(struct fake_cloud *cloud, const struct runtime_target *target,
                   struct fake_thing **ret, struct error *error)
@@ -135,6 +176,8 @@ static int plan_it(struct runtime_session *session, const struct runtime_target 
     int r;
 
     check_target(cloud, target);
+    if (fake_cloud_faults(cloud, target->id) & CLOUD_READS)
+        return plan_reading(session, target, ret, error);
     if (!target->attributes && !target->prior)
         fake_world_lie(cloud->world, "a plan of %s with nothing wanted and nothing there",
                        target->id);

@@ -7,7 +7,10 @@
  * a's status.address, a Secret whose data.ref is one to t's data.x, and a thing of the cloud d {x:
  * "1", fixed: "red", swapped: "big", ref: a's status.address}, whose extensions.region is b's. What
  * follows * and ~ may be a reference, too: "Cloud/e*@d" is fixed to d's id. Of things in the cloud,
- * @ and ^ refer to the address, * and ~ to the id, unless a path follows.
+ * @ and ^ refer to the address, * and ~ to the id, unless a path follows. "!3" says that what
+ * revision 3 began to create is not there.
+ *
+ * "Cloud/e=1<d" had the id of the thing d before.
  *
  * "%a" is a in the API version v2. A Namespace/, ServiceAccount/, Role/ and RoleBinding/ are such,
  * too; a binding gives the Role "rule" to the account "robot", which the Spec acts as. "+a" is in

@@ -20,7 +20,7 @@ static struct token take(const char **at, const char *ends)
     return token;
 }
 
-#define PART_END "=@^*~:, "
+#define PART_END "=@^*~!<:, "
 
 /* What a word's marks say of it. */
 struct shape {
@@ -142,11 +142,32 @@ static void add_fields(struct buf *json, const char *spec, const char **at)
 
 static void add_extensions(struct buf *json, const char *spec, const char **at)
 {
-    if (**at != '^')
+    const char *comma = "";
+    struct token revision;
+
+    if (**at == '!') {
+        (*at)++;
+        revision = take(at, PART_END);
+        buf_printf(json, ",\"extensions\":{\"kusionstack.io/not-created\":%.*s}",
+                   (int)revision.length, revision.text);
         return;
-    (*at)++;
+    }
+    if (**at != '^' && **at != '<')
+        return;
     buf_add_str(json, ",\"extensions\":{");
-    add_reference(json, "region", spec, at, ".address");
+    if (**at == '^') {
+        (*at)++;
+        add_reference(json, "region", spec, at, ".address");
+        comma = ",";
+    }
+    if (**at == '<') {
+        struct token old;
+
+        (*at)++;
+        old = take(at, PART_END);
+        buf_printf(json, "%s\"kusionstack.io/moved-from\":\"cloud:%.*s\"", comma, (int)old.length,
+                   old.text);
+    }
     buf_add_char(json, '}');
 }
 

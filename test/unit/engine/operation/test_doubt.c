@@ -152,6 +152,58 @@ static void finds_what_can_be_found(void)
     }
 }
 
+/* What is there is named by the resource, and taken over: nothing is made, and nothing replaced. */
+static void what_is_named_is_taken_over(void)
+{
+    static const struct {
+        const char *note, *spec, *planned, *cloud;
+        int code;
+    } rows[] = {
+        {"as it was to be", "Cloud/d=1 a@d c=1", "adopt d", "d=1", 0},
+        {"changed since", "Cloud/d=2 a@d c=1", "adopt d", "d=2", 0},
+        {"what cannot be changed", "Cloud/d=1*k a@d c=1", "d!ImportFailed", "d=1", ERR_INVALID},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        lose_answer(&stage);
+        fake_cloud_fault(&stage.cloud, "d", CLOUD_IMPORTS);
+        EXPECT(stage_apply(&stage, rows[i].spec) < 0, "still under way, perhaps");
+        fake_world_pass(&stage.world, A_DAY);
+        EXPECT_INT(stage_apply(&stage, rows[i].spec), rows[i].code, rows[i].note);
+        EXPECT(strstr(stage.planned.data, rows[i].planned), stage.planned.data);
+        EXPECT_STR(stage_cloud(&stage), rows[i].cloud, rows[i].note);
+        EXPECT_INT(stage.cloud.creates, 1, rows[i].note);
+        EXPECT(doubt_is_left(&stage) == (rows[i].code < 0), stage_state(&stage));
+        if (rows[i].code < 0)
+            doubt_clear(&stage);
+        EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
+        EXPECT_STR(stage_cloud(&stage), "", "nothing is forgotten");
+    }
+}
+
+/* What is not there is made when somebody says so, of just that creation. */
+static void what_is_not_there_is_made(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    not_be_made(&stage);
+    EXPECT(stage_apply(&stage, "Cloud/d=1!1 c=1") < 0, "still under way, perhaps");
+    fake_world_pass(&stage.world, A_DAY);
+    EXPECT(stage_apply(&stage, "Cloud/d=1!2 c=1") < 0, "of another creation");
+    EXPECT(strstr(stage.planned.data, "d!OutcomeUnknown"), stage.planned.data);
+    EXPECT(stage_apply(&stage, "Cloud/d=1!1 c=1") < 0, "lost once more");
+    EXPECT(strstr(stage.planned.data, "create d; unchanged c"), stage.planned.data);
+    EXPECT(doubt_is_left(&stage), stage_state(&stage));
+    fake_world_pass(&stage.world, A_DAY);
+    EXPECT(stage_apply(&stage, "Cloud/d=1!1 c=1") < 0, "nobody has said so of this one");
+    EXPECT(strstr(stage.planned.data, "d!OutcomeUnknown"), stage.planned.data);
+    EXPECT_INT(stage.cloud.n_things, 0, "none yet");
+}
+
 /* Of an update or a delete a look tells. */
 static void looks_at_what_is_there(void)
 {
@@ -297,7 +349,8 @@ static void what_is_found_is_secret_still(void)
 
 SUITE(operation_doubt, TEST(marks_what_it_creates), TEST(makes_nothing_that_it_could_not_mark),
       TEST(creates_nothing_twice), TEST(a_killed_process_leaves_a_mark), TEST(does_not_forget_it),
-      TEST(finds_what_can_be_found), TEST(looks_at_what_is_there),
+      TEST(finds_what_can_be_found), TEST(what_is_named_is_taken_over),
+      TEST(what_is_not_there_is_made), TEST(looks_at_what_is_there),
       TEST(tries_again_what_was_not_sent), TEST(a_landing_that_cannot_be_saved_stops_all_else),
       TEST(what_is_in_doubt_keeps_its_intent), TEST(a_call_without_a_limit_is_waited_for),
       TEST(what_is_found_is_secret_still))

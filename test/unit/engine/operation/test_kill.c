@@ -44,6 +44,12 @@ static const struct scenario {
     {"replaces, and prunes what is in the way", "Cloud/d=1*k Cloud/y@d Cloud/x=1 a=1",
      "Cloud/d=1*l a=2", NULL},
     {"imports", "", "a=1 Cloud/h=1:a b@h.id Cloud/d=1", NULL},
+    {"reads when it is due", "", "a=1 Cloud/d@a Cloud/r@d.rev b@r", NULL},
+    {"forgets what was read", "Cloud/d=1 Cloud/r@d Cloud/e@r", "Cloud/r=1 a=1", NULL},
+    {"moves", "Cloud/d=1 b@d.id Cloud/y@d", "Cloud/m=1<d b@m.id Cloud/y@m a=1", NULL},
+    {"moves and changes", "Cloud/d=1 b@d.rev Cloud/y@d", "a=1 Cloud/m=2<d b@m.rev", NULL},
+    {"moves and replaces", "Cloud/d=1*k b@d.id Cloud/y@d", "Cloud/m=1*l<d b@m.id", NULL},
+    {"moves and replaces, created first", "Cloud/d=1~k b@d.id", "Cloud/m=1~l<d b@m.id", NULL},
     {"destroys both worlds", "a=1 Cloud/d@a b@d Cloud/e=1:b", NULL, NULL},
 };
 
@@ -58,6 +64,8 @@ static void set_up(struct stage *stage, const struct scenario *scenario, unsigne
         fake_cloud_put(&stage->cloud, "h", "0", NULL);
         fake_cloud_fault(&stage->cloud, "h", CLOUD_IMPORTS);
     }
+    stage->cloud.reading = "near";
+    fake_cloud_fault(&stage->cloud, "r", CLOUD_READS);
     if (*scenario->before)
         EXPECT_INT(stage_apply(stage, scenario->before), 0, scenario->note);
     if (scenario->slow)

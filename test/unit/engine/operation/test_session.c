@@ -127,6 +127,18 @@ static void a_runtime_that_was_away_is_opened_later(void)
     EXPECT_INT(stage.cloud.opens, 4, "not once for each visit");
 }
 
+/* Of both types. */
+static void a_session_is_given_what_state_has(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, SPEC), 0, stage.error.message);
+    EXPECT_INT(stage.cloud.given, 0, "nothing is recorded yet");
+    EXPECT_INT(stage_apply(&stage, SPEC " Cloud/f=1"), 0, stage.error.message);
+    EXPECT_INT(stage.cloud.given, 3, "d, e and a");
+}
+
 SUITE(operation_session, TEST(one_thread_opens_a_session), TEST(another_operation_opens_its_own),
       TEST(a_cancelled_operation_does_not_wait), TEST(the_deadline_of_a_call_ends_its_wait),
-      TEST(a_runtime_that_was_away_is_opened_later))
+      TEST(a_runtime_that_was_away_is_opened_later), TEST(a_session_is_given_what_state_has))

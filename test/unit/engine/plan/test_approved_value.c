@@ -41,9 +41,10 @@ static struct plan *plan_that_shows(const char *x, const char *shown)
         {"adopted", PLAN_ADOPT, false},    {"updated", PLAN_UPDATE, false},
         {"replaced", PLAN_REPLACE, false}, {"deferred", PLAN_DEFERRED, false},
         {"unknown", PLAN_UNKNOWN, false},  {"deleted", PLAN_DELETE, true},
-        {"forgotten", PLAN_FORGET, true},  {"deleted", PLAN_DEFERRED, true},
+        {"read", PLAN_READ, false},        {"forgotten", PLAN_FORGET, true},
+        {"deleted", PLAN_DEFERRED, true},
     };
-    struct plan *plan = plan_new(7, 3);
+    struct plan *plan = plan_new(8, 3);
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         struct plan_change *change = &plan->changes[i];
@@ -101,7 +102,7 @@ static void is_the_same_when_read_again(void)
     struct error error = {0};
 
     EXPECT_INT(read(value, &approved, &error), 0, error.message);
-    EXPECT_INT((long long)value_count(value_get(value, "steps")), 9, "all but what is unchanged");
+    EXPECT_INT((long long)value_count(value_get(value, "steps")), 10, "all but what is unchanged");
     again = approved_plan_to_value(approved);
     EXPECT(value_equal(value, again), "the same value");
     approved_plan_digest(approved, digest);

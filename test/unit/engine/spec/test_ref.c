@@ -17,6 +17,7 @@ static const char *const known_ids[] = {
     "a.b.c.d",
     "with[0]",
     "rbac.authorization.k8s.io/v1:ClusterRole:system:node",
+    "hashicorp:aws:data.aws_ami:web",
 };
 
 static void fill(struct strmap *ids)
@@ -42,6 +43,8 @@ static void takes_the_longest_id(void)
         {REF_PREFIX "a.metadata.annotations[example.com/x]", "a",
          "metadata.annotations[example.com/x]"},
         {REF_PREFIX "with[0].x", "with[0]", "x"},
+        {REF_PREFIX "hashicorp:aws:data.aws_ami:web.filter[0].name",
+         "hashicorp:aws:data.aws_ami:web", "filter[0].name"},
     };
     struct strmap ids = STRMAP_INIT;
 

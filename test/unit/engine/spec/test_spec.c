@@ -14,6 +14,8 @@
     ",\"attributes\":{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"" name \
     "\"},\"data\":" data "}}"
 
+#define THING(id, more) "{\"id\":\"" id "\",\"type\":\"Kubernetes\",\"attributes\":{}" more "}"
+
 static void reads_a_spec(void)
 {
     _cleanup_free_ char *problems = NULL;
@@ -216,6 +218,28 @@ static void reports_references(void)
     expect_problems(rows, ARRAY_SIZE(rows));
 }
 
+/* The id that a resource had before. */
+static void reports_ids_of_before(void)
+{
+#define MOVED(id) ",\"extensions\":{\"kusionstack.io/moved-from\":" id "}"
+#define AT(index) "resources[" index "].extensions[kusionstack.io/moved-from]"
+    static const struct parse_row rows[] = {
+        {RESOURCES(THING("a", MOVED("null"))), ""},
+        {RESOURCES(THING("a", MOVED("\"b\"")) "," THING("b", MOVED("\"c\""))), ""},
+        {RESOURCES(THING("a", MOVED("\"a\""))),
+         "InvalidSpec|a|" AT("0") "|is the id that the resource has\n"},
+        {RESOURCES(THING("a", MOVED("7"))), "InvalidSpec|a|" AT("0") "\n"},
+        {RESOURCES(THING("a", MOVED("\"\""))), "InvalidSpec|a|" AT("0") "\n"},
+        {RESOURCES(THING("b", "") "," THING("a", MOVED("\"$kusion_path.b.x\""))),
+         "InvalidSpec|a|" AT("1") "|must be written out, and cannot be a reference\n"},
+        {RESOURCES(THING("a", MOVED("\"c\"")) "," THING("b", MOVED("\"c\""))),
+         "InvalidSpec|b|" AT("1") "|one object cannot become two: \"a\" has moved from \"c\", "
+                                  "too\n"},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
 static void unites_dependencies(void)
 {
     _cleanup_free_ char *problems = NULL;
@@ -343,5 +367,5 @@ static void reads_the_policy_alone(void)
 
 SUITE(spec, TEST(bounds_the_paths_of_references), TEST(reads_a_spec), TEST(has_defaults),
       TEST(reads_whether_plans_are_approved), TEST(reports_the_head), TEST(reports_entries),
-      TEST(reports_references), TEST(unites_dependencies), TEST(bounds_what_it_takes),
-      TEST(refuses_too_many_resources), TEST(reads_the_policy_alone))
+      TEST(reports_references), TEST(reports_ids_of_before), TEST(unites_dependencies),
+      TEST(bounds_what_it_takes), TEST(refuses_too_many_resources), TEST(reads_the_policy_alone))

@@ -60,7 +60,8 @@ const struct record *full_record(const char *id)
                                        .revision = INT64_MAX,
                                        .action = PLAN_DEFERRED,
                                        .call = {"call-1", 7, 1790000000000},
-                                       .is_done = true});
+                                       .is_done = true,
+                                       .is_only_read = true});
 }
 
 const struct record *mark_of(const char *id, const char *call)

@@ -273,6 +273,11 @@ static void what_is_not_stored_outlives_the_operation(void)
 
 /* ---- The journal ---- */
 
+static size_t appended(void)
+{
+    return memory_count(stage.medium, MEMORY_APPEND);
+}
+
 static void a_large_state_is_appended_to(void)
 {
     char id[16];
@@ -284,19 +289,55 @@ static void a_large_state_is_appended_to(void)
         snprintf(id, sizeof(id), "r%d", i);
         EXPECT_INT(land_put(ledger, record_of(id, i), LEDGER_NOW, NULL), 0, id);
         EXPECT_INT(stored_number(&stage, id), i, id);
-        if (i == 31) {
-            EXPECT_INT((long long)memory_count(stage.medium, MEMORY_APPEND), 32, "32 entries");
-            EXPECT_INT((long long)writes(&stage), 1, "no snapshot yet");
-        }
     }
-    EXPECT_INT((long long)writes(&stage), 2, "then a snapshot");
-    EXPECT_INT((long long)memory_count(stage.medium, MEMORY_APPEND), 39, "and entries again");
+    EXPECT_INT((long long)appended(), 40, "an entry each");
+    EXPECT_INT((long long)writes(&stage), 1, "no snapshot");
     ledger_unref(ledger);
     ledger = opened(&us, 1);
     EXPECT_INT(number_of(ledger, "r39"), 39, "read again");
     land_put(ledger, record_of("last", 1), LEDGER_NOW, NULL);
-    EXPECT_INT((long long)memory_count(stage.medium, MEMORY_APPEND), 40, "it goes on");
+    EXPECT_INT((long long)appended(), 41, "it goes on");
     EXPECT_INT(stored_number(&stage, "last"), 1, "stored");
+    tear_down();
+}
+
+/* Also what another process appended counts. */
+static void entries_as_large_as_the_snapshot_are_folded(void)
+{
+    set_up(NULL);
+    land_put(ledger, large_record("big", 200000), LEDGER_NOW, NULL);
+    land_put(ledger, large_record("large", 100000), LEDGER_NOW, NULL);
+    ledger_unref(ledger);
+    ledger = opened(&us, 1);
+    land_put(ledger, large_record("larger", 150000), LEDGER_NOW, NULL);
+    EXPECT_INT((long long)appended(), 2, "less than the snapshot before each");
+    EXPECT_INT((long long)writes(&stage), 1, "no snapshot");
+    land_put(ledger, record_of("a", 1), LEDGER_NOW, NULL);
+    EXPECT_INT((long long)writes(&stage), 2, "a snapshot");
+    land_put(ledger, record_of("b", 1), LEDGER_NOW, NULL);
+    EXPECT_INT((long long)appended(), 3, "and entries again");
+    tear_down();
+}
+
+/* Of a State of medium size, an entry is written for a few changes, not for many. */
+static void a_few_changes_are_appended_to_a_medium_state(void)
+{
+    struct ledger_change changes[20] = {0};
+    char id[16];
+
+    set_up(NULL);
+    for (int i = 0; i < (int)ARRAY_SIZE(changes); i++) {
+        snprintf(id, sizeof(id), "r%d", i);
+        changes[i].put = i ? record_of(id, i) : large_record(id, 30000);
+    }
+    EXPECT_INT(ledger_land(ledger, changes, ARRAY_SIZE(changes), LEDGER_NOW, NULL), 0, "all");
+    EXPECT_INT(ledger_land(ledger, changes, 5, LEDGER_NOW, NULL), 0, "a quarter");
+    EXPECT_INT((long long)writes(&stage), 2, "snapshots");
+    EXPECT_INT(ledger_land(ledger, changes, 4, LEDGER_NOW, NULL), 0, "fewer");
+    EXPECT_INT((long long)writes(&stage), 2, "no snapshot");
+    EXPECT_INT((long long)appended(), 1, "an entry");
+    for (size_t i = 0; i < ARRAY_SIZE(changes); i++)
+        record_unref(changes[i].put);
     tear_down();
 }
 
@@ -384,5 +425,7 @@ SUITE(ledger_save, TEST(one_lost_answer_fails_nothing), TEST(an_outage_loses_not
       TEST(a_short_outage_is_waited_for), TEST(anothers_secret_part_is_no_save_of_ours),
       TEST(a_begin_in_doubt_leaves_no_trace), TEST(a_begin_that_fails_undoes_no_outcome),
       TEST(what_is_not_stored_outlives_the_operation), TEST(a_large_state_is_appended_to),
+      TEST(entries_as_large_as_the_snapshot_are_folded),
+      TEST(a_few_changes_are_appended_to_a_medium_state),
       TEST(small_ones_and_other_stores_are_written_whole), TEST(a_full_journal_is_folded),
       TEST(many_share_a_write))

@@ -39,7 +39,7 @@ static void tells_records_apart(void)
     _cleanup_(record_unref_p) const struct record *full = full_record("a"),
                                                   *again = full_record("a");
     _cleanup_value_ const struct value *other = json("{\"other\":1}"), *open = NULL;
-    struct record rows[18];
+    struct record rows[19];
 
     EXPECT(record_equal(full, again), "the same");
     EXPECT(record_equal(NULL, NULL) && !record_equal(full, NULL), "none");
@@ -65,6 +65,7 @@ static void tells_records_apart(void)
     rows[15].call.until = 0;
     rows[16].memory = other;
     rows[17].is_done = false;
+    rows[18].is_only_read = false;
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_(record_unref_p) const struct record *record = record_new(&rows[i]);
         _cleanup_free_ char *note = str_printf("row %zu", i);

@@ -156,7 +156,7 @@ static void has_kusions_shape(void)
                "\"memory\":{\"private\":\"" SECRET
                "\"},\"uid\":\"u-1\",\"fieldsDigest\":\"of-" SECRET "\","
                "\"revision\":9223372036854775807,\"action\":\"deferred\",\"call\":{\"id\":\"call-"
-               "1\",\"term\":7,\"until\":1790000000000},\"done\":true}}]}",
+               "1\",\"term\":7,\"until\":1790000000000},\"done\":true,\"onlyRead\":true}}]}",
                "text");
 }
 

@@ -81,6 +81,22 @@ static void a_child_gets_nothing_of_ours(void)
     }
 }
 
+static void its_memory_is_measured(void)
+{
+    _cleanup_(processes_free_p) struct processes *processes = make();
+    _cleanup_(process_free_p) struct process *process = NULL;
+    _cleanup_free_ char *line = NULL;
+    int64_t before;
+
+    EXPECT_INT(start(processes, "echo; exec sleep 60", &process, NULL), 0, "start");
+    EXPECT_INT(process_wait_line(process, in(SOON), NULL, &line, NULL), 0, "it runs");
+    before = process_memory(process);
+    EXPECT(before > 100 << 10 && before < 100 << 20, "a shell");
+    kill(process_id(process), SIGKILL);
+    EXPECT(process_wait_end(process, in(SOON)), "killed");
+    EXPECT_INT(process_memory(process), 0, "it has ended");
+}
+
 /* ---- What it prints ---- */
 
 static void no_first_line(void)
@@ -277,8 +293,8 @@ static void its_end_is_described(void)
     }
 }
 
-SUITE(process, TEST(a_child_gets_nothing_of_ours), TEST(no_first_line),
-      TEST(waiting_can_be_cancelled), TEST(what_is_printed_is_drained),
+SUITE(process, TEST(a_child_gets_nothing_of_ours), TEST(its_memory_is_measured),
+      TEST(no_first_line), TEST(waiting_can_be_cancelled), TEST(what_is_printed_is_drained),
       TEST(a_program_that_cannot_be_run), TEST(its_whole_group_is_killed),
       TEST(it_is_killed_wherever_it_is), TEST(a_child_does_not_outlive_us),
       TEST(its_end_is_described))

@@ -182,6 +182,20 @@ static void refuses_what_the_spec_stands_on(void)
     expect_problems(rows, ARRAY_SIZE(rows));
 }
 
+static void refuses_another_id(void)
+{
+    static const struct parse_row rows[] = {
+        {RESOURCES("{\"id\":\"v1:Pod:a\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":"
+                   "\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"a\"}},\"extensions\":{"
+                   "\"kusionstack.io/moved-from\":\"v1:Pod:b\"}}"),
+         "InvalidSpec|v1:Pod:a|resources[0].extensions[kusionstack.io/moved-from]|a Kubernetes "
+         "object cannot get another name; one that has another API version is found without "
+         "this: remove it\n"},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
 static void names_extensions_of_later_versions(void)
 {
     static const char *const keys[] = {
@@ -252,4 +266,5 @@ static void reports_references_into_data_that_never_comes(void)
 
 SUITE(check, TEST(checks_what_names_an_object), TEST(compares_ids_with_attributes),
       TEST(finds_two_ids_of_one_object), TEST(refuses_what_the_spec_stands_on),
-      TEST(names_extensions_of_later_versions), TEST(reports_references_into_data_that_never_comes))
+      TEST(names_extensions_of_later_versions), TEST(refuses_another_id),
+      TEST(reports_references_into_data_that_never_comes))

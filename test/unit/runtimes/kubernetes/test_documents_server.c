@@ -1,5 +1,7 @@
 /* The documents in an API server: that they keep the contract of stores, what is damage, and what
  * they cost. */
+#include <unistd.h>
+
 #include "engine/base/base64.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
@@ -261,6 +263,140 @@ static void a_chunk_that_lost_its_key_is_damaged(struct served *scene)
     EXPECT_INT(served_read(scene), ERR_CORRUPT, "no key");
 }
 
+/* ---- Removals that are killed ---- */
+
+static int allow_some(void *arg, enum permit_use use, struct error *error)
+{
+    size_t *left = arg;
+
+    (void)use;
+    if (*left == 0)
+        return err_set(error, ERR_FENCED, NULL, "killed");
+    --*left;
+    return 0;
+}
+
+static int note_name(void *arg, const struct document_name *name, struct error *error)
+{
+    const struct served *scene = *(struct served **)arg;
+
+    (void)error;
+    EXPECT(str_equal(name->spec.name, scene->name.spec.name), "the document");
+    *(struct served **)arg = NULL;
+    return 0;
+}
+
+static bool is_listed(struct served *scene)
+{
+    struct served *left = scene;
+
+    EXPECT_INT(scene->store->ops->list(scene->store, DOCUMENT_STATE, &scene->name.spec, note_name,
+                                       &left, &plain, &scene->error),
+               0, scene->error.message);
+    return !left;
+}
+
+static size_t count_objects(struct served *scene)
+{
+    return served_count(scene, SERVED_MAPS) + served_count(scene, SERVED_SECRETS);
+}
+
+/* Removes it with at most n changes; then the next process reads it, and removes the rest, if a
+ * list names it. True: n changes were enough. */
+static bool remove_with(struct served *scene, size_t n)
+{
+    const struct permit permit = {allow_some, &n};
+    const struct store_call call = {.permit = &permit};
+    int r = scene->store->ops->remove(scene->file, &call, &scene->error);
+    bool is_enough = r == 0;
+
+    EXPECT_INT(r, is_enough ? 0 : ERR_FENCED, scene->error.message);
+    served_start_again(scene);
+    r = served_read(scene);
+    EXPECT(r == ERR_NOT_FOUND || (r == 0 && !is_enough), "removed, or as it was");
+    EXPECT_INT(is_listed(scene), count_objects(scene) > 0, "what is left of it is found");
+    EXPECT_INT(store_drop(scene->store, &scene->name, &plain, &scene->error), 0,
+               scene->error.message);
+    EXPECT_INT(count_objects(scene), 0, "nothing is left");
+    served_start_again(scene);
+    return is_enough;
+}
+
+static void a_removal_that_is_killed_is_repeated(struct served *scene)
+{
+    size_t n = 0;
+
+    do {
+        EXPECT_INT(served_write(scene, SERVED_LARGE, 10, 1), 0, scene->error.message);
+        EXPECT_INT(served_append(scene, "entry"), 0, scene->error.message);
+    } while (!remove_with(scene, n++));
+    EXPECT(n > 6, "chunks, a segment, the head");
+}
+
+static void a_document_that_was_removed_in_part_can_be_written_again(struct served *scene)
+{
+    size_t n = 2; /* the call itself, and its first change */
+    const struct permit permit = {allow_some, &n};
+    const struct store_call call = {.permit = &permit};
+
+    EXPECT_INT(served_write(scene, 10, 10, 1), 0, scene->error.message);
+    EXPECT_INT(scene->store->ops->remove(scene->file, &call, &scene->error), ERR_FENCED, "");
+    EXPECT_INT(served_append(scene, "entry"), ERR_NOT_FOUND, "there is no document");
+    served_start_again(scene);
+    EXPECT_INT(served_append(scene, "entry"), ERR_NOT_FOUND, "there is no document");
+    EXPECT_INT(served_write(scene, 10, 10, 2), 0, scene->error.message);
+    EXPECT_INT(served_read(scene), 0, scene->error.message);
+    EXPECT_INT(served_count(scene, SERVED_SECRETS), 1, "the old chunk is gone");
+}
+
+/* ---- Writes that are killed ---- */
+
+static void tidy(struct served *scene)
+{
+    EXPECT_INT(scene->store->ops->tidy(scene->store, &plain, &scene->error), 0,
+               scene->error.message);
+}
+
+/* The chunks of a new document, and then the kill. */
+static void chunks_without_a_head_are_removed_when_they_are_old(struct served *scene)
+{
+    size_t n = 3; /* the call itself, the open part's first chunk and its second */
+    const struct permit permit = {allow_some, &n};
+    const struct store_call call = {.permit = &permit};
+    struct document document = DOCUMENT_INIT;
+
+    served_fill(&document.open, SERVED_LARGE, 1);
+    EXPECT_INT(scene->store->ops->write(scene->file, &call, &document, &scene->error), ERR_FENCED,
+               scene->error.message);
+    document_done(&document);
+    EXPECT_INT(count_objects(scene), 2, "two chunks");
+    served_start_again(scene);
+    EXPECT_INT(is_listed(scene), false, "there is no document");
+    tidy(scene);
+    tidy(scene);
+    EXPECT_INT(count_objects(scene), 2, "they may be of a write that is under way");
+    ((struct documents *)scene->store)->orphan_age = 1;
+    usleep(2000);
+    tidy(scene);
+    EXPECT_INT(count_objects(scene), 0, "removed");
+}
+
+static void what_belongs_to_a_document_is_kept(struct served *scene)
+{
+    size_t count;
+
+    EXPECT_INT(served_write(scene, SERVED_LARGE, 10, 1), 0, scene->error.message);
+    EXPECT_INT(served_append(scene, "entry"), 0, scene->error.message);
+    count = count_objects(scene);
+    ((struct documents *)scene->store)->orphan_age = 1;
+    for (int i = 0; i < 3; i++) {
+        tidy(scene);
+        usleep(2000);
+    }
+    EXPECT_INT(count_objects(scene), count, "all of it");
+    EXPECT_INT(served_read(scene), 0, scene->error.message);
+}
+
 /* ---- What it takes ---- */
 
 static void costs_as_few_requests_as_can_be(struct served *scene)
@@ -303,6 +439,10 @@ ON_EACH_SERVER(a_copy_is_of_another_document)
 ON_EACH_SERVER(no_digest_tells_a_secret)
 ON_EACH_SERVER(reads_checksums_without_a_key_and_replaces_them)
 ON_EACH_SERVER(a_chunk_that_lost_its_key_is_damaged)
+ON_EACH_SERVER(a_removal_that_is_killed_is_repeated)
+ON_EACH_SERVER(a_document_that_was_removed_in_part_can_be_written_again)
+ON_EACH_SERVER(chunks_without_a_head_are_removed_when_they_are_old)
+ON_EACH_SERVER(what_belongs_to_a_document_is_kept)
 ON_EACH_SERVER(costs_as_few_requests_as_can_be)
 
 SUITE(kube_documents_in_memory, TEST(keeps_the_contract_in_memory),
@@ -310,9 +450,17 @@ SUITE(kube_documents_in_memory, TEST(keeps_the_contract_in_memory),
       TEST(no_digest_tells_a_secret_in_memory),
       TEST(reads_checksums_without_a_key_and_replaces_them_in_memory),
       TEST(a_chunk_that_lost_its_key_is_damaged_in_memory),
+      TEST(a_removal_that_is_killed_is_repeated_in_memory),
+      TEST(a_document_that_was_removed_in_part_can_be_written_again_in_memory),
+      TEST(chunks_without_a_head_are_removed_when_they_are_old_in_memory),
+      TEST(what_belongs_to_a_document_is_kept_in_memory),
       TEST(costs_as_few_requests_as_can_be_in_memory))
 
 SUITE(live_documents, TEST(keeps_the_contract_live), TEST(says_what_is_damaged_live),
       TEST(a_copy_is_of_another_document_live), TEST(no_digest_tells_a_secret_live),
       TEST(reads_checksums_without_a_key_and_replaces_them_live),
-      TEST(a_chunk_that_lost_its_key_is_damaged_live), TEST(costs_as_few_requests_as_can_be_live))
+      TEST(a_chunk_that_lost_its_key_is_damaged_live),
+      TEST(a_removal_that_is_killed_is_repeated_live),
+      TEST(a_document_that_was_removed_in_part_can_be_written_again_live),
+      TEST(chunks_without_a_head_are_removed_when_they_are_old_live),
+      TEST(what_belongs_to_a_document_is_kept_live), TEST(costs_as_few_requests_as_can_be_live))

@@ -111,6 +111,53 @@ static void a_late_removal_takes_nothing_of_those_who_follow(struct served *scen
     EXPECT_INT(served_read(scene), 0, scene->error.message);
 }
 
+static void mark_as_removed(struct served *scene)
+{
+    const struct document_file *file = (const struct document_file *)scene->file;
+    const struct task task = served_task(scene);
+    const struct buf nothing = BUF_INIT;
+    _cleanup_(kube_head_done) struct head head = {0};
+    _cleanup_value_ const struct value *body = NULL;
+    _cleanup_free_ char *version = NULL;
+    char tag[TAG_SIZE];
+
+    kube_head_init(&head);
+    kube_head_set(&head, HEAD_CHUNKED, "true");
+    kube_head_set(&head, HEAD_REMOVED, "true");
+    kube_draw_tag(tag);
+    body = kube_head_body(file, &head, &nothing, tag, file->seen.version);
+    EXPECT_INT(kube_object_swap(&task,
+                                &(struct swap){"PUT", &kube_config_maps, file->head_name, body,
+                                               file->seen.version, tag, NULL},
+                                &version, NULL),
+               0, "marked");
+}
+
+/* A removal saw the mark of one that was killed, and fell asleep. Another writes the document anew:
+ * its chunks are not what was left. */
+static void a_removal_that_slept_takes_nothing_of_a_writer(struct served *scene)
+{
+    struct document document = DOCUMENT_INIT;
+    struct store *other = served_attach(&scene->live);
+    struct store_file *file = NULL;
+
+    EXPECT_INT(served_write(scene, 10, 10, 1), 0, scene->error.message);
+    mark_as_removed(scene);
+    served_start_again(scene);
+    other->ops->open(other, &scene->name, STORE_WRITE, &plain, &file, NULL);
+    EXPECT_INT(other->ops->read(file, &plain, &document, NULL), ERR_NOT_FOUND, "marked");
+    served_fill(&document.open, SERVED_LARGE, 2);
+    served_fill(&document.secret, 10, 2);
+    EXPECT_INT(other->ops->write(file, &plain, &document, &scene->error), 0, scene->error.message);
+
+    EXPECT_INT(scene->store->ops->remove(scene->file, &plain, &scene->error), ERR_CONFLICT,
+               "there is one now");
+    EXPECT_INT(served_read(scene), 0, scene->error.message);
+    document_done(&document);
+    other->ops->close(file);
+    other->ops->free(other);
+}
+
 /* ---- Many at once ---- */
 
 #define N_THREADS 4
@@ -167,14 +214,17 @@ static void many_are_written_at_once(struct served *scene)
 ON_EACH_SERVER(collects_what_a_killed_write_left)
 ON_EACH_SERVER(a_write_that_slept_conflicts_with_an_append)
 ON_EACH_SERVER(a_late_removal_takes_nothing_of_those_who_follow)
+ON_EACH_SERVER(a_removal_that_slept_takes_nothing_of_a_writer)
 ON_EACH_SERVER(many_are_written_at_once)
 
 SUITE(kube_documents_writers, TEST(collects_what_a_killed_write_left_in_memory),
       TEST(a_write_that_slept_conflicts_with_an_append_in_memory),
       TEST(a_late_removal_takes_nothing_of_those_who_follow_in_memory),
+      TEST(a_removal_that_slept_takes_nothing_of_a_writer_in_memory),
       TEST(many_are_written_at_once_in_memory))
 
 SUITE(live_documents_writers, TEST(collects_what_a_killed_write_left_live),
       TEST(a_write_that_slept_conflicts_with_an_append_live),
       TEST(a_late_removal_takes_nothing_of_those_who_follow_live),
+      TEST(a_removal_that_slept_takes_nothing_of_a_writer_live),
       TEST(many_are_written_at_once_live))

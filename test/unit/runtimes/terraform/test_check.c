@@ -27,6 +27,11 @@ static const struct {
      "{\"resourceType\":\"$kusion_path.hashicorp:random:random_id:a.x\"}", "{}",
      "extensions.resourceType: must be written out, and cannot be a reference | "
      "extensions.resourceType: a resource cannot depend on itself"},
+    {"hashicorp:random:random_id:a", "{\"kusionstack.io/not-created\":3}", "{}", ""},
+    {"hashicorp:random:random_id:a", "{\"kusionstack.io/not-created\":\"yes\"}", "{}",
+     "extensions[kusionstack.io/not-created]: must be the number of the revision that the "
+     "condition "
+     "names"},
     {"hashicorp:random:random_id:a", "{\"lifecycle\":{\"preventDestroy\":1}}", "{}",
      "extensions.lifecycle: preventDestroy: must be true or false"},
     {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":\"x\"}", "{}", ""},
@@ -34,6 +39,34 @@ static const struct {
      "extensions[kusionstack.io/import-id]: must be a string, and is of type number"},
     {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":\"\"}", "{}",
      "extensions[kusionstack.io/import-id]: must not be empty"},
+    {"hashicorp:random:random_id:a",
+     "{\"kusionstack.io/state-address\":\"module.m.random_id.b[0]\"}", "{}", ""},
+    {"hashicorp:random:random_id:a", "{\"kusionstack.io/state-address\":\"data.random_id.b\"}",
+     "{}",
+     "extensions[kusionstack.io/state-address]: \"data.random_id.b\" is not the address of a "
+     "resource "
+     "in Terraform's state, as \"random_password.db\" and \"module.a.random_password.db[0]\" are"},
+    {"hashicorp:random:random_id:a",
+     "{\"kusionstack.io/state-address\":\"$kusion_path.hashicorp:random:random_id:a.x\"}", "{}",
+     "extensions[kusionstack.io/state-address]: must be written out, and cannot be a reference | "
+     "extensions[kusionstack.io/state-address]: a resource cannot depend on itself"},
+    {"hashicorp:random:random_id:a",
+     "{\"kusionstack.io/state-address\":\"random_id.b\",\"kusionstack.io/import-id\":\"x\"}", "{}",
+     "extensions[kusionstack.io/state-address]: cannot be there beside kusionstack.io/import-id: "
+     "the "
+     "object is taken over from the one or by the other"},
+    {"hashicorp:random:data.random_id:a", "{}", "{}", ""},
+    {"hashicorp:random:data.random_id:a",
+     "{\"lifecycle\":{\"preventDestroy\":true},\"kusionstack.io/import-id\":\"x\","
+     "\"kusionstack.io/moved-from\":\"y\"}",
+     "{}",
+     "extensions.lifecycle: means nothing for a data source, which is only read: remove it | "
+     "extensions[kusionstack.io/import-id]: means nothing for a data source, which is only read: "
+     "remove it | extensions[kusionstack.io/moved-from]: means nothing for a data source, which is "
+     "only read: remove it"},
+    {"a:b", "{\"provider\":\"hashicorp/random\",\"resourceType\":\"data.\"}", "{}",
+     "extensions.resourceType: the type of a data source is required after \"data.\", as in "
+     "\"data.aws_ami\""},
     {"hashicorp:random:random_id:a", "{}", "{\"l\":[{\"x\":\"a ${b}\"}],\"d\":\"$HOME {}\"}",
      "attributes.l[0].x: has \"${\": expressions of Terraform are not evaluated; to use a value of "
      "another resource, make the whole string a reference, $kusion_path.ID.PATH (one to a "
@@ -69,6 +102,34 @@ static char *problems_of(const struct spec_options *options, const struct value 
     return buf_take(&text);
 }
 
+/* Two resources under one address, of which the first or the second says its own. */
+static void check_two(const struct spec_options *options)
+{
+    static const char one[] = "{\"id\":\"hashicorp:random:random_id:a\",\"type\":\"Terraform\","
+                              "\"attributes\":{}}";
+    static const char other[] =
+        "{\"id\":\"hashicorp:random:random_id:b\",\"type\":\"Terraform\",\"attributes\":{},"
+        "\"extensions\":{\"kusionstack.io/state-address\":\"random_id.a\"}}";
+    const char *const rows[][2] = {{one, other}, {other, one}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text =
+            str_printf("{\"metadata\":{\"name\":\"s\",\"namespace\":\"n\",\"uid\":\"u\"},\"spec\":{"
+                       "\"resources\":[%s,%s]}}",
+                       rows[i][0], rows[i][1]);
+        _cleanup_value_ const struct value *object = NULL;
+        _cleanup_free_ char *found = NULL;
+
+        CU_ASSERT_FATAL(json_read_str(text, &object, NULL) == 0);
+        found = problems_of(options, object);
+        EXPECT(found && strstr(found, i ? "the resource \"hashicorp:random:random_id:b\" has the "
+                                          "same address in Terraform's state, random_id.a"
+                                        : "the resource \"hashicorp:random:random_id:a\" has the "
+                                          "same address in Terraform's state, random_id.a"),
+               found);
+    }
+}
+
 static void resources_are_checked(void)
 {
     struct source allowed = {0};
@@ -76,8 +137,8 @@ static void resources_are_checked(void)
     struct spec_type type;
 
     CU_ASSERT_FATAL(source_read("hashicorp/random", '@', &allowed, NULL) == 0);
-    runtime = tf_runtime_new(
-        &(struct tf_runtime_config){.mirror = "/nowhere", .allowed = &allowed, .n_allowed = 1});
+    runtime = tf_runtime_new(&(struct tf_runtime_config){
+        .finder.mirror = "/nowhere", .allowed = &allowed, .n_allowed = 1});
     type = (struct spec_type){.name = "Terraform", .checks = runtime->ops->check, .arg = runtime};
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         _cleanup_value_ const struct value *object =
@@ -87,6 +148,7 @@ static void resources_are_checked(void)
 
         EXPECT_STR(found, table[i].problems, table[i].extensions);
     }
+    check_two(&(struct spec_options){.types = &type, .n_types = 1});
     runtime->ops->free(runtime);
     source_done(&allowed);
 }

@@ -98,7 +98,8 @@ static struct need *need_of(const char *namespace_name, const char *account,
     _cleanup_value_ const struct value *given = environment ? parse(environment) : NULL;
     _cleanup_value_ const struct value *secret = value_sensitive(given);
     _cleanup_value_ const struct value *config = configuration ? parse(configuration) : NULL;
-    const struct need_owner owner = {namespace_name, account, secret};
+    const struct need_owner owner = {
+        .namespace_name = namespace_name, .account = account, .environment = secret};
 
     return need_new(&random, &owner, config);
 }

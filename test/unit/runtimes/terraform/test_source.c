@@ -115,16 +115,20 @@ static void the_newest_version_that_matches_is_found(void)
 {
     static const struct {
         const char *source, *constraint, *version; /* NULL: none */
+        const char *path;                          /* in the mirror */
     } table[] = {
-        {"hashicorp/random", NULL, "3.10.0"},
-        {"hashicorp/random/~> 3.6.0", NULL, "3.6.2"},
-        {"hashicorp/random/>= 3", "< 3.10", "3.9.1"},
-        {"hashicorp/random/4.0.0-beta1", NULL, "4.0.0-beta1"},
-        {"hashicorp/random/5.0.0", NULL, NULL}, /* for another platform */
-        {"hashicorp/random/6.0.0", NULL, NULL}, /* cannot be executed */
-        {"hashicorp/random/3.6.2", "3.9.1", NULL},
-        {"hashicorp/other", NULL, NULL},
-        {"example.com/hashicorp/random", NULL, NULL},
+        {"hashicorp/random", NULL, "3.10.0", RANDOM "3.10.0/" HERE},
+        {"hashicorp/random/~> 3.6.0", NULL, "3.6.2", RANDOM "3.6.2/" HERE},
+        {"hashicorp/random/>= 3", "< 3.10", "3.9.1", RANDOM "3.9.1/" HERE},
+        {"hashicorp/random/4.0.0-beta1", NULL, "4.0.0-beta1", RANDOM "4.0.0-beta1/" HERE},
+        {"hashicorp/random/5.0.0", NULL, NULL, NULL}, /* for another platform */
+        {"hashicorp/random/~> 3.7.0", NULL, "3.7.1",
+         RANDOM "terraform-provider-random_3.7.1_" HERE ".zip"},
+        {"hashicorp/random/3.6.2", "3.9.1", NULL, NULL},
+        {"hashicorp/random/3.8.0", NULL, NULL, NULL}, /* a folder that is named as an archive */
+        {"hashicorp/random/7.0.0", NULL, NULL, NULL}, /* an archive of another provider */
+        {"hashicorp/other", NULL, NULL, NULL},
+        {"example.com/hashicorp/random", NULL, NULL, NULL},
     };
     _cleanup_(folder_remove_p) char *root = temporary();
 
@@ -134,16 +138,25 @@ static void the_newest_version_that_matches_is_found(void)
     put(root, RANDOM "3.10.0/" HERE "/terraform-provider-random_v3.10.0", 0755);
     put(root, RANDOM "4.0.0-beta1/" HERE "/terraform-provider-random_v4.0.0-beta1", 0755);
     put(root, RANDOM "5.0.0/" ELSEWHERE "/terraform-provider-random_v5.0.0", 0755);
-    put(root, RANDOM "6.0.0/" HERE "/terraform-provider-random_v6.0.0", 0644);
+    put(root, RANDOM "terraform-provider-random_3.7.1_" HERE ".zip", 0644);
+    put(root, RANDOM "terraform-provider-random_3.9.1_" HERE ".zip", 0644); /* unpacked, too */
+    put(root, RANDOM "terraform-provider-random_6.0.0_" ELSEWHERE ".zip", 0644);
+    put(root, RANDOM "terraform-provider-random_3.8.0_" HERE ".zip/file", 0644);
+    put(root, RANDOM "terraform-provider-other_7.0.0_" HERE ".zip", 0644);
+    put(root, RANDOM "terraform-provider-random__" HERE ".zip", 0644);
     put(root, RANDOM "index.json", 0644);
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         _cleanup_(source_done) struct source source = {0};
-        _cleanup_(mirror_found_done) struct mirror_found found = {0};
+        _cleanup_(offer_done) struct offer offer = {0};
+        _cleanup_free_ char *path = table[i].path ? str_printf("%s/%s", root, table[i].path) : NULL;
 
         EXPECT_INT(source_read(table[i].source, '/', &source, NULL), 0, table[i].source);
-        mirror_find(root, &source, table[i].constraint, &found, NULL);
-        EXPECT_STR(found.version, table[i].version, table[i].source);
-        EXPECT(!found.version == !found.program, table[i].source);
+        mirror_find(root,
+                    &(struct wanted){.source = &source,
+                                     .constraints = {source.version, table[i].constraint}},
+                    &offer, NULL);
+        EXPECT_STR(offer.version, table[i].version, table[i].source);
+        EXPECT_STR(offer.folder ? offer.folder : offer.archive, path, table[i].source);
     }
 }
 
@@ -151,11 +164,13 @@ static void a_provider_that_is_not_there_is_named(void)
 {
     _cleanup_(folder_remove_p) char *root = temporary();
     _cleanup_(source_done) struct source source = {0};
-    struct mirror_found found = {0};
+    struct offer offer = {0};
     struct error error = {0};
 
     CU_ASSERT(source_read("hashicorp/random/~> 3.6", '/', &source, NULL) == 0);
-    CU_ASSERT(mirror_find(root, &source, "< 9", &found, &error) == ERR_NOT_FOUND);
+    CU_ASSERT(mirror_find(
+                  root, &(struct wanted){.source = &source, .constraints = {source.version, "< 9"}},
+                  &offer, &error) == ERR_NOT_FOUND);
     CU_ASSERT_STRING_EQUAL(error.reason, "ProviderNotFound");
     CU_ASSERT_STRING_EQUAL(
         error.message,

@@ -1,5 +1,4 @@
 /* The client against a real API server (live.h). */
-#include <dirent.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #define N_MANY     2500
 #define MANY_BYTES 8192
 #define N_WORKERS  8
+#define N_WATCHES  4         /* connections that the harness may have by HTTP/1.1 */
 #define RSS_GROWTH (4 << 20) /* bytes that a list of 20 MB may add */
 #define GROUP      "@.kusion-live-test.example.com"
 #define LABEL      "kusion-live-test" /* of all maps of a test, and of no other */
@@ -48,20 +48,85 @@ static int send_map(struct live *live, const char *method, const char *name, con
 
 /* ---- Connections ---- */
 
-static size_t count_sockets(void)
+/* A client whose connections go through a proxy. */
+struct proxied {
+    struct tcp_proxy *proxy;
+    struct kube_config config;
+    struct harness harness;
+};
+
+/* False: the server is elsewhere, which is said. */
+static bool proxied_start(struct proxied *proxied, const struct live *live, bool http1)
 {
-    DIR *files = opendir("/proc/self/fd");
-    size_t count = 0;
+    struct kube_client_config config = {.config = &proxied->config, .http1 = http1};
+    int64_t port;
 
-    for (struct dirent *entry; (entry = readdir(files));) {
-        _cleanup_free_ char *path = str_printf("/proc/self/fd/%s", entry->d_name);
-        char target[64] = "";
-
-        count +=
-            readlink(path, target, sizeof(target) - 1) > 0 && str_has_prefix(target, "socket:");
+    *proxied = (struct proxied){.config = *live->config};
+    if (!str_has_prefix(live->config->server, "https://127.0.0.1:") ||
+        !str_to_int64(strrchr(live->config->server, ':') + 1, &port)) {
+        printf("skipped: the server is not on 127.0.0.1 ... ");
+        return false;
     }
-    closedir(files);
-    return count;
+    proxied->proxy = tcp_proxy_new((int)port);
+    proxied->config.server = str_printf("https://127.0.0.1:%d", tcp_proxy_port(proxied->proxy));
+    harness_connect(&proxied->harness, &config);
+    return true;
+}
+
+static void proxied_stop(struct proxied *proxied)
+{
+    harness_stop(&proxied->harness, true);
+    tcp_proxy_free(proxied->proxy);
+    free(proxied->config.server);
+}
+
+/* How many connections it takes to follow a collection N_WATCHES times at once. */
+static size_t connections_used(struct live *live, bool http1, const char *name)
+{
+    _cleanup_free_ char *seen = str_printf("U %s ", name);
+    struct kube_watch_config config = {.on_event = watch_log_event, .metadata_only = true};
+    struct kube_watch *watches[N_WATCHES] = {NULL};
+    struct watch_log logs[N_WATCHES];
+    struct error error = {0};
+    struct proxied proxied;
+    size_t used;
+
+    if (!proxied_start(&proxied, live, http1))
+        return 0;
+    config.ref = map_ref(live, NULL);
+    for (size_t i = 0; i < N_WATCHES; i++) {
+        watch_log_init(&logs[i]);
+        config.arg = &logs[i];
+        EXPECT_INT(kube_watch_new(proxied.harness.client, &config, &watches[i], &error), 0,
+                   error.message);
+        EXPECT(watch_log_wait(&logs[i], "S "), "synced");
+    }
+    EXPECT_INT(send_map(live, "POST", name, "1", &error), 0, error.message);
+    for (size_t i = 0; i < N_WATCHES; i++)
+        EXPECT(watch_log_wait(&logs[i], seen), "by its watch, which goes on");
+    used = tcp_proxy_count(proxied.proxy);
+    for (size_t i = 0; i < N_WATCHES; i++) {
+        kube_watch_free(watches[i]);
+        watch_log_done(&logs[i]);
+    }
+    proxied_stop(&proxied);
+    return used;
+}
+
+static void follows_all_on_one_connection(void)
+{
+    struct live live;
+    size_t one, many;
+
+    if (!live_start(&live))
+        return;
+    one = connections_used(&live, false, "one");
+    many = connections_used(&live, true, "many");
+    if (one > 0) {
+        EXPECT_INT(one, 1, "HTTP/2");
+        EXPECT(many >= N_WATCHES, "HTTP/1.1 takes one for each");
+    }
+    live_stop(&live);
 }
 
 static void *get_often(void *arg)
@@ -73,40 +138,26 @@ static void *get_often(void *arg)
     return (void *)failed;
 }
 
-/* How many sockets it takes to send from many threads at once. */
-static size_t sockets_used(struct live *live, bool http1)
-{
-    struct kube_client_config config = {.config = live->config, .http1 = http1};
-    size_t before = count_sockets(), used;
-    struct harness harness = {0};
-    pthread_t threads[N_WORKERS];
-
-    harness_connect(&harness, &config);
-    for (size_t i = 0; i < N_WORKERS; i++)
-        pthread_create(&threads[i], NULL, get_often, harness.client);
-    for (size_t i = 0; i < N_WORKERS; i++) {
-        void *failed;
-
-        pthread_join(threads[i], &failed);
-        EXPECT_INT((intptr_t)failed, 0, "requests that failed");
-    }
-    used = count_sockets() - before;
-    harness_stop(&harness, true);
-    return used;
-}
-
 static void sends_all_on_one_connection(void)
 {
+    pthread_t threads[N_WORKERS];
+    struct proxied proxied;
     struct live live;
-    size_t one, many;
 
     if (!live_start(&live))
         return;
-    one = sockets_used(&live, false);
-    many = sockets_used(&live, true);
-    /* A loop keeps sockets of its own to be woken by: only the difference counts. */
-    EXPECT(many > one, "HTTP/1.1 takes a connection for each, HTTP/2 one for all");
-    EXPECT_INT(sockets_used(&live, false), one, "again");
+    if (proxied_start(&proxied, &live, false)) {
+        for (size_t i = 0; i < N_WORKERS; i++)
+            pthread_create(&threads[i], NULL, get_often, proxied.harness.client);
+        for (size_t i = 0; i < N_WORKERS; i++) {
+            void *failed;
+
+            pthread_join(threads[i], &failed);
+            EXPECT_INT((intptr_t)failed, 0, "requests that failed");
+        }
+        EXPECT_INT(tcp_proxy_count(proxied.proxy), 1, "many threads at once");
+        proxied_stop(&proxied);
+    }
     live_stop(&live);
 }
 
@@ -438,56 +489,43 @@ static void follows_through_broken_connections(void)
 {
     _cleanup_free_ char *text = NULL;
     struct kube_watch_config config = {.on_event = watch_log_event, .metadata_only = true};
-    struct kube_client_config to = {0};
-    struct kube_config through = {0};
     struct kube_watch *watch = NULL;
-    struct harness harness = {0};
-    struct tcp_proxy *proxy;
+    struct proxied proxied;
     struct error error = {0};
     struct watch_log log;
     struct live live;
-    int64_t port;
 
     if (!live_start(&live))
         return;
-    if (!str_has_prefix(live.config->server, "https://127.0.0.1:") ||
-        !str_to_int64(strrchr(live.config->server, ':') + 1, &port)) {
-        printf("skipped: the server is not on 127.0.0.1 ... ");
+    if (!proxied_start(&proxied, &live, false)) {
         live_stop(&live);
         return;
     }
-    proxy = tcp_proxy_new((int)port);
-    through = *live.config;
-    through.server = str_printf("https://127.0.0.1:%d", tcp_proxy_port(proxy));
-    to.config = &through;
-    harness_connect(&harness, &to);
     watch_log_init(&log);
     config.arg = &log;
     config.ref = map_ref(&live, NULL);
     config.selector.labels = LABEL;
 
     EXPECT_INT(send_map(&live, "POST", "a", "1", &error), 0, error.message);
-    EXPECT_INT(kube_watch_new(harness.client, &config, &watch, &error), 0, error.message);
+    EXPECT_INT(kube_watch_new(proxied.harness.client, &config, &watch, &error), 0, error.message);
     EXPECT(watch_log_wait(&log, "U a "), "listed");
     EXPECT(watch_log_wait(&log, "S "), "synced");
     EXPECT_INT(send_map(&live, "POST", "b", "1", &error), 0, error.message);
     EXPECT(watch_log_wait(&log, "S U b "), "created");
-    tcp_proxy_break(proxy);
+    tcp_proxy_break(proxied.proxy);
     EXPECT_INT(send_map(&live, "PUT", "a", "2", &error), 0, error.message);
     EXPECT(watch_log_wait(&log, "S U b U a "), "modified while it was away");
-    tcp_proxy_break(proxy);
+    tcp_proxy_break(proxied.proxy);
     EXPECT_INT(send_map(&live, "DELETE", "b", NULL, &error), 0, error.message);
     EXPECT(watch_log_wait(&log, "S U b U a D b "), "deleted while it was away");
-    EXPECT(tcp_proxy_count(proxy) >= 3, "by three connections");
+    EXPECT(tcp_proxy_count(proxied.proxy) >= 3, "by three connections");
     EXPECT_STR(metadata(log.last_deleted, "namespace"), live.space, "of the deleted");
     text = watch_log_text(&log);
     EXPECT(strstr(text, "E ") == NULL, text);
 
     kube_watch_free(watch);
     watch_log_done(&log);
-    harness_stop(&harness, true);
-    tcp_proxy_free(proxy);
-    free(through.server);
+    proxied_stop(&proxied);
     live_stop(&live);
 }
 
@@ -599,9 +637,10 @@ static void hands_a_lease_over(void)
     live_stop(&live);
 }
 
-SUITE(live, TEST(sends_all_on_one_connection), TEST(verifies_the_server),
-      TEST(reads_a_ca_that_was_rotated), TEST(applies_and_changes_nothing_twice),
-      TEST(deletes_only_what_was_meant), TEST(acts_for_others), TEST(names_what_the_server_refuses),
+SUITE(live, TEST(sends_all_on_one_connection), TEST(follows_all_on_one_connection),
+      TEST(verifies_the_server), TEST(reads_a_ca_that_was_rotated),
+      TEST(applies_and_changes_nothing_twice), TEST(deletes_only_what_was_meant),
+      TEST(acts_for_others), TEST(names_what_the_server_refuses),
       TEST(tells_a_missing_namespace_from_a_missing_object), TEST(lists_in_constant_memory),
       TEST(follows_through_broken_connections), TEST(discovers_a_kind_that_just_came),
       TEST(hands_a_lease_over))

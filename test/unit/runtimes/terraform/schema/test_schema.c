@@ -307,6 +307,30 @@ static void states_are_proposed_as_terraform_does(void)
     }
 }
 
+/* Of a data source before it is read: what is computed, and not configured, is unknown. */
+static void what_is_to_be_read_is_unknown(void)
+{
+    static const struct {
+        const char *path;
+        bool is_unknown;
+    } rows[] = {
+        {"id", true},        {"size", true},     {"count", false},     {"name", false},
+        {"one.a", false},    {"one.c", true},    {"list[0].a", false}, {"list[0].c", true},
+        {"set[0].a", false}, {"set[0].c", true}, {"set[0].s", false},  {"map.k.a", false},
+        {"map.k.c", true},   {"group", false},   {"secret", false},
+    };
+    _cleanup_(tf_schema_unref_p) struct tf_schema *schema = make_schema(BLOCKS, 5);
+    _cleanup_value_ const struct value *unknown = value_pack("u");
+    _cleanup_value_ const struct value *config =
+        complete(schema, "{\"name\":\"n\",\"one\":{\"a\":\"1\"},\"list\":[{\"a\":\"1\"}],"
+                         "\"set\":[{\"a\":\"1\"}],\"map\":{\"k\":{}}}");
+    _cleanup_value_ const struct value *expected = tf_propose(schema->block, unknown, config);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        EXPECT_INT(value_is(path_find(expected, rows[i].path, NULL), VALUE_UNKNOWN),
+                   rows[i].is_unknown, rows[i].path);
+}
+
 /* ---- What is sensitive ---- */
 
 static void what_the_schema_calls_sensitive_is_marked(void)
@@ -452,5 +476,5 @@ SUITE(terraform_schema, TEST(a_schema_is_read),
       TEST(protocol_6_has_attributes_inside_of_attributes), TEST(rubbish_is_refused),
       TEST(blocks_that_are_too_deep_are_refused), TEST(configurations_are_made_and_checked),
       TEST(unknown_values_stay_unknown), TEST(states_are_proposed_as_terraform_does),
-      TEST(what_the_schema_calls_sensitive_is_marked), TEST(plans_are_checked),
-      TEST(results_are_checked))
+      TEST(what_is_to_be_read_is_unknown), TEST(what_the_schema_calls_sensitive_is_marked),
+      TEST(plans_are_checked), TEST(results_are_checked))

@@ -1,0 +1,376 @@
+#include "controller/reconcile/spec_export.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "controller/reconcile/spec_secret.h"
+#include "engine/base/base64.h"
+#include "engine/base/json.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+#include "engine/state/gzip.h"
+
+#define TIMEOUT     10000      /* ms, of each request */
+#define MOST_BYTES  (1u << 20) /* of a Secret's data: the API server's bound */
+#define LABEL_BYTES 63         /* of a label's value */
+#define UUID_BYTES  36
+
+#define FIELD    "terraformState.to: "
+#define KEY      "tfstate"
+#define WRITTEN  "api.kusion.io/terraform-state" /* annotation */
+#define PREFIX   "tfstate-"
+#define NOTHING  1 /* there is nothing to write yet */
+#define OF_OTHER "TerraformStateNotOurs"
+#define CHANGED  "TerraformStateChanged"
+#define LOCKED   "TerraformStateLocked"
+
+/* The Secret as it is, and what our annotation says of it. */
+struct written {
+    const char *name;
+    const struct value *object; /* a reference; NULL: there is no Secret */
+    const struct value *note;   /* the annotation; a reference, or NULL */
+    struct buf data;            /* the gzipped file */
+};
+
+static void written_done(struct written *written)
+{
+    value_unref(written->object);
+    value_unref(written->note);
+    buf_done(&written->data);
+}
+
+/* ---- Reading ---- */
+
+static const struct value *read_note(const struct value *object)
+{
+    const char *text = value_string(value_path(object, "metadata", "annotations", WRITTEN, NULL));
+    const struct value *note = NULL;
+
+    if (text)
+        json_read_str(text, &note, NULL);
+    return note;
+}
+
+static int load(const struct run *run, struct written *ret, struct error *error)
+{
+    struct error problem = {0};
+    size_t length;
+    const char *data;
+    int r = spec_secret_get(run, ret->name, TIMEOUT, &ret->object, &problem);
+
+    if (r == ERR_NOT_FOUND)
+        return 0;
+    if (r < 0)
+        return err_copy(error, &problem);
+    ret->note = read_note(ret->object);
+    data = value_string_n(value_path(ret->object, "data", KEY, NULL), &length);
+    if (data)
+        base64_decode(&ret->data, data, length);
+    return 0;
+}
+
+/* An earlier Spec of this name may have left its objects to Terraform (deletionPolicy Orphan). */
+static bool is_ours(const struct run *run, const struct written *written)
+{
+    return str_equal(value_get_string(written->note, "spec"), run->subject.key.name) &&
+           (str_equal(value_get_string(written->note, "uid"), run->uid) ||
+            value_int(value_get(written->note, "resources"), -1) == 0);
+}
+
+static struct runtime_mark mark_of(const struct written *written)
+{
+    const char *lineage = value_get_string(written->note, "lineage");
+
+    return (struct runtime_mark){lineage ? lineage : "",
+                                 (uint64_t)value_int(value_get(written->note, "serial"), 0)};
+}
+
+/* Of what was written, and under which mark: metadata alone must not tell what a file has. */
+static void digest_of(const struct run *run, const struct buf *data,
+                      const struct runtime_mark *mark, char ret[HASH_HEX_SIZE])
+{
+    const struct reconcile_context *context = run->context;
+    struct hash *hash = hash_new_keyed(context->plan_key, sizeof(context->plan_key));
+    char serial[24];
+
+    snprintf(serial, sizeof(serial), "%" PRIu64, mark->serial);
+    hash_add_str(hash, mark->lineage);
+    hash_add_str(hash, serial);
+    hash_add(hash, data->data, data->length);
+    hash_finish_hex(hash, ret);
+    hash_free(hash);
+}
+
+static bool is_as_we_left_it(const struct run *run, const struct written *written)
+{
+    const struct runtime_mark mark = mark_of(written);
+    char digest[HASH_HEX_SIZE];
+
+    digest_of(run, &written->data, &mark, digest);
+    return str_equal(value_get_string(written->note, "digest"), digest);
+}
+
+/* ---- The file ---- */
+
+/* data: initialised; the gzipped file is added. */
+static int make_file(struct runtime *runtime, const struct ledger_records *records,
+                     const struct runtime_mark *mark, struct buf *data, struct error *error)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    int r =
+        runtime->ops->foreign->write(runtime, records->items, records->count, mark, &text, error);
+
+    if (r >= 0) {
+        r = gzip_compress(text.data, text.length, data);
+        if (r == ERR_TOO_LARGE)
+            err_set(error, r, "TerraformStateTooLarge",
+                    "the state file has more than 1 MiB when it is gzipped, which is all that a "
+                    "Secret holds: divide the Spec");
+        else if (r < 0)
+            err_set(error, r, NULL, "zlib does not work");
+    }
+    explicit_bzero(text.data, text.length);
+    return r;
+}
+
+/* A lineage is a UUID. */
+static void make_lineage(const struct run *run, const char *name, char ret[UUID_BYTES + 1])
+{
+    const struct clock_source *clock = run->context->clock;
+    char hex[HASH_HEX_SIZE];
+    struct hash *hash = hash_new();
+    int64_t now = clock->now(clock);
+
+    hash_add_str(hash, run->uid ? run->uid : "");
+    hash_add_str(hash, name);
+    hash_add(hash, &now, sizeof(now));
+    hash_finish_hex(hash, hex);
+    hash_free(hash);
+    snprintf(ret, UUID_BYTES + 1, "%.8s-%.4s-4%.3s-8%.3s-%.12s", hex, hex + 8, hex + 12, hex + 15,
+             hex + 18);
+}
+
+static size_t count_resources(const struct runtime *runtime, const struct ledger_records *records)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < records->count; i++)
+        count += str_equal(records->items[i]->type, runtime->ops->type);
+    return count;
+}
+
+/* ---- Writing ---- */
+
+static void set(const struct value **object, const char *const *keys, size_t n_keys,
+                const struct value *taken)
+{
+    const struct value *next = value_with_path(*object, keys, n_keys, taken);
+
+    value_unref(*object);
+    value_unref(taken);
+    *object = next;
+}
+
+static void set_metadata(const struct value **object, const char *which, const char *key,
+                         const struct value *taken)
+{
+    const char *const keys[] = {"metadata", which, key};
+
+    set(object, keys, 3, taken);
+}
+
+/* Terraform lists workspaces by these. "tfstate-default-db": workspace "default", suffix "db". */
+static void set_labels(const struct value **object, const char *name)
+{
+    const char *workspace, *dash;
+    _cleanup_free_ char *first = NULL;
+
+    if (!str_has_prefix(name, PREFIX) || strlen(name) > LABEL_BYTES)
+        return;
+    workspace = name + strlen(PREFIX);
+    dash = strchr(workspace, '-');
+    if (!dash)
+        return;
+    first = str_new_n(workspace, (size_t)(dash - workspace));
+    set_metadata(object, "labels", "tfstate", value_pack("s", "true"));
+    set_metadata(object, "labels", "tfstateWorkspace", value_pack("s", first));
+    set_metadata(object, "labels", "tfstateSecretSuffix", value_pack("s", dash + 1));
+    set_metadata(object, "labels", "app.kubernetes.io/managed-by", value_pack("s", "terraform"));
+}
+
+static void set_note(const struct run *run, const struct value **object, const struct buf *data,
+                     const struct runtime_mark *mark, size_t n_resources)
+{
+    _cleanup_value_ const struct value *note = NULL;
+    _cleanup_free_ char *text = NULL;
+    char digest[HASH_HEX_SIZE];
+
+    digest_of(run, data, mark, digest);
+    note = value_pack("{s:s, s:s?, s:I, s:s, s:I, s:s}", "spec", run->subject.key.name, "uid",
+                      run->uid, "resources", (int64_t)n_resources, "lineage", mark->lineage,
+                      "serial", (int64_t)mark->serial, "digest", digest);
+    text = json_to_str(note);
+    set_metadata(object, "annotations", "encoding", value_pack("s", "gzip"));
+    set_metadata(object, "annotations", WRITTEN, value_pack("s", text));
+}
+
+/* A reference: the Secret as it is to be. */
+static const struct value *next_object(const struct run *run, const struct written *written,
+                                       const struct buf *data, const struct runtime_mark *mark,
+                                       size_t n_resources)
+{
+    static const char *const managed[] = {"metadata", "managedFields"};
+    static const char *const at_data[] = {"data", KEY};
+    const struct value *object =
+        written->object ? value_copy_without(written->object, managed, ARRAY_SIZE(managed))
+                        : value_pack("{s:s, s:s, s:{s:s, s:s}, s:s}", "apiVersion", "v1", "kind",
+                                     "Secret", "metadata", "name", written->name, "namespace",
+                                     run->subject.key.namespace_name, "type", "Opaque");
+    struct buf text = BUF_INIT;
+
+    base64_encode(&text, data->data, data->length);
+    set(&object, at_data, 2, value_pack("s", text.data));
+    explicit_bzero(text.data, text.length);
+    buf_done(&text);
+    set_labels(&object, written->name);
+    set_note(run, &object, data, mark, n_resources);
+    return object;
+}
+
+/* Terraform holds this Lease while it plans and applies. Without the right to look, it is not
+ * known: then only the Secret's version guards what is written meanwhile. Where nobody answers, it
+ * may be held. */
+static int check_lock(const struct run *run, const char *name, struct error *error)
+{
+    _cleanup_free_ char *lease_name = str_printf("lock-%s", name);
+    _cleanup_value_ const struct value *lease = NULL;
+    struct error problem = {0};
+    const char *holder;
+    int r = spec_secret_get_lease(run, lease_name, TIMEOUT, &lease, &problem);
+
+    if (r == ERR_NOT_FOUND || r == ERR_FORBIDDEN)
+        return 0;
+    if (r < 0)
+        return err_copy(error, &problem);
+    holder = value_string(value_path(lease, "spec", "holderIdentity", NULL));
+    if (!holder || !*holder)
+        return 0;
+    return err_set(error, ERR_CONFLICT, LOCKED,
+                   "Terraform holds the lock of the state, the Lease \"%s\"", lease_name);
+}
+
+static int replace(const struct run *run, struct runtime *runtime, const struct written *written,
+                   const struct ledger_records *records, struct error *error)
+{
+    struct runtime_mark mark = mark_of(written);
+    _cleanup_value_ const struct value *object = NULL;
+    char lineage[UUID_BYTES + 1];
+    struct buf data;
+    int r = written->object ? check_lock(run, written->name, error) : 0;
+
+    if (r < 0)
+        return r;
+    make_lineage(run, written->name, lineage);
+    mark.lineage = written->object ? mark.lineage : lineage;
+    mark.serial++;
+    buf_init(&data, MOST_BYTES);
+    r = make_file(runtime, records, &mark, &data, error);
+    if (r >= 0) {
+        object = next_object(run, written, &data, &mark, count_resources(runtime, records));
+        r = spec_secret_put(run, written->name, object, TIMEOUT, error);
+    }
+    buf_done(&data);
+    return r;
+}
+
+/* ---- All ---- */
+
+static bool is_same(struct runtime *runtime, const struct written *written,
+                    const struct ledger_records *records)
+{
+    const struct runtime_mark mark = mark_of(written);
+    struct buf data;
+    bool is_same;
+
+    buf_init(&data, MOST_BYTES);
+    is_same = make_file(runtime, records, &mark, &data, NULL) >= 0 &&
+              data.length == written->data.length &&
+              memcmp(data.data, written->data.data, data.length) == 0;
+    buf_done(&data);
+    return is_same;
+}
+
+/* NOTHING; or the Secret is as it has to be. */
+static int bring_up_to_date(const struct run *run, struct runtime *runtime, struct written *written,
+                            const struct ledger_records *records, struct error *error)
+{
+    int r = load(run, written, error);
+
+    if (r < 0)
+        return r;
+    if (!written->object && !count_resources(runtime, records))
+        return NOTHING;
+    if (written->object && !is_ours(run, written))
+        return err_set(error, ERR_CONFLICT, OF_OTHER,
+                       "the Secret \"%s\" is there already, and was not written for this Spec: "
+                       "name another one, or delete it",
+                       written->name);
+    if (written->object && is_same(runtime, written, records))
+        return 0;
+    if (written->object && !is_as_we_left_it(run, written))
+        return err_set(error, ERR_CONFLICT, CHANGED,
+                       "the Secret \"%s\" was changed since it was written, perhaps by Terraform, "
+                       "and is left so: delete it to have it written again",
+                       written->name);
+    return replace(run, runtime, written, records, error);
+}
+
+/* ---- What is said of it ---- */
+
+/* These change only with what somebody does, who does not wait for seconds. */
+static bool may_heal(const struct error *error)
+{
+    return !str_equal(error->reason, OF_OTHER) && !str_equal(error->reason, CHANGED) &&
+           error->code != ERR_INVALID && error->code != ERR_TOO_LARGE;
+}
+
+static void note(struct run *run, const char *name, bool is_there, struct error *problem)
+{
+    struct run_written *written = &run->written;
+    bool is_failure = problem->code;
+
+    if (is_failure)
+        err_wrap(problem, FIELD "Secret \"%s\"", name);
+    free(written->message);
+    written->is_tried = true;
+    str_copy(written->reason, sizeof(written->reason), is_failure ? problem->reason : "Written");
+    written->message = is_failure ? str_new(problem->message)
+                       : is_there ? str_printf("Secret \"%s\" has the state file", name)
+                                  : str_new("there is nothing to write yet");
+    written->status = is_failure ? "False" : "True";
+    written->retry_after = is_failure && may_heal(problem) ? run->policy.retry_interval : 0;
+    if (is_failure && !run_says_written(run))
+        run_event(run, EVENT_WARNING, written->reason, written->message);
+    if (is_failure)
+        log_warn("the state file for Terraform is not written", "namespace",
+                 run->subject.key.namespace_name, "spec", run->subject.key.name, "reason",
+                 problem->reason, "error", problem->message, NULL);
+}
+
+void spec_export(struct run *run, struct ledger *ledger)
+{
+    struct runtime *runtime = spec_secret_runtime(run);
+    _cleanup_(written_done) struct written written = {.name = spec_secret_of(run, "to").name,
+                                                      .data = BUF_INIT};
+    struct ledger_records records;
+    struct error problem = {0};
+    int r;
+
+    if (!runtime || !written.name || run->is_namespace_terminating)
+        return;
+    records = ledger_records(ledger);
+    r = bring_up_to_date(run, runtime, &written, &records, &problem);
+    ledger_records_done(&records);
+    if (problem.code != ERR_CANCELLED && problem.code != ERR_FENCED)
+        note(run, written.name, r != NOTHING, &problem);
+}

@@ -1,0 +1,25 @@
+/*
+ * The state file of Terraform that a Spec's `terraformState.to` asks for: a Secret in the Spec's
+ * namespace that has all of State's Terraform resources, in the form of Terraform's back end for
+ * Kubernetes, which finds it by its name:
+ *
+ *   tfstate-WORKSPACE-SUFFIX    data.tfstate: the file, gzipped
+ *
+ * An annotation of the Secret has its Spec, the number of resources, the file's lineage and serial,
+ * and a keyed digest of what was written last. So only a Secret that is this Spec's is written,
+ * only if the file has changed, and not if anybody else has written it since: Terraform may have
+ * gone on with it. The Secret stays when the Spec goes.
+ */
+#ifndef CONTROLLER_RECONCILE_SPEC_EXPORT_H
+#define CONTROLLER_RECONCILE_SPEC_EXPORT_H
+
+#include "controller/reconcile/run.h"
+
+/*
+ * Brings the Secret up to date with the rights of the Spec's ServiceAccount, if the Spec asks for
+ * one. What becomes of it is in run->written, for the status, with an event if it fails anew. It
+ * does not fail the operation.
+ */
+void spec_export(struct run *run, struct ledger *ledger);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * Gzip, by zlib.
+ *
+ * The results are codes without messages: what is too large, or damaged, only the caller can say.
+ */
+#ifndef ENGINE_STATE_GZIP_H
+#define ENGINE_STATE_GZIP_H
+
+#include <stdbool.h>
+
+#include "engine/base/buf.h"
+#include "engine/base/error.h"
+
+/* Adds to `to`. The header holds neither a name nor a time, so equal bytes give equal bytes.
+ * ERR_TOO_LARGE: the buffer's maximum; ERR_INTERNAL. */
+int gzip_compress(const void *bytes, size_t length, struct buf *to);
+/* Adds to `to`. ERR_TOO_LARGE: the buffer's maximum. ERR_CORRUPT: it is not one gzip stream, whole
+ * and with nothing after it. */
+int gzip_expand(const void *bytes, size_t length, struct buf *to);
+/* Whether the bytes begin as gzip does. */
+bool gzip_is(const void *bytes, size_t length);
+
+#endif

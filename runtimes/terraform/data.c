@@ -1,0 +1,148 @@
+#include "runtimes/terraform/data.h"
+
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/redaction.h"
+#include "engine/base/str.h"
+#include "engine/base/value_mark.h"
+
+bool data_is(const char *type)
+{
+    return str_has_prefix(type, DATA_PREFIX);
+}
+
+bool data_is_of(const char *id, const struct value *extensions)
+{
+    _cleanup_free_ char *type = NULL;
+
+    return target_type(id, extensions, &type, NULL) >= 0 && data_is(type);
+}
+
+/* What one plan works with. */
+struct reading {
+    const struct runtime_target *target;
+    struct visit visit;
+    struct tf_step *step;
+    struct buf config;
+    const struct value *wanted; /* the arguments, with all members; a reference, or NULL */
+};
+
+static void reading_done(struct reading *reading)
+{
+    buf_done(&reading->config);
+    value_unref(reading->wanted);
+    visit_end(&reading->visit);
+    if (reading->step)
+        tf_step_free(&reading->step->base);
+}
+
+static int begin(struct runtime_session *session, struct reading *reading,
+                 const struct runtime_call *call, struct error *error)
+{
+    const struct runtime_target *target = reading->target;
+    _cleanup_(source_done) struct source source = {0};
+    struct tf_step *step = reading->step = tf_step_new(session, target);
+    int r = target_kind(target, &source, &step->type, error);
+
+    if (r < 0)
+        return r;
+    step->base.is_only_read = true;
+    step->need = session_need(session, &source, target->extensions);
+    r = visit_begin(&reading->visit, step->pool, step->need, step->type, call, error);
+    reading->visit.type.name = step->type + strlen(DATA_PREFIX);
+    return r;
+}
+
+static int configure(struct reading *reading, struct error *error)
+{
+    const struct tf_block *block = reading->visit.schema->block;
+    struct path path;
+    int r;
+
+    reading->step->base.attributes = tf_mark(block, reading->target->attributes);
+    path_init(&path);
+    path_push_key(&path, "attributes");
+    r = tf_configure(block, reading->target->attributes, &path, &reading->wanted, error);
+    path_done(&path);
+    if (r >= 0)
+        r = tf_encode(&reading->config, reading->wanted, block->type, error);
+    return r < 0 ? r : data_validate(&reading->visit.type, &reading->config, error);
+}
+
+/* ---- Reading ---- */
+
+static int read_now(struct reading *reading, struct error *error)
+{
+    const struct visit *visit = &reading->visit;
+    struct runtime_step *step = &reading->step->base;
+    _cleanup_buf_ struct buf state = BUF_INIT;
+    int r = data_read(&visit->type, &reading->config, &state, error);
+
+    if (r >= 0)
+        r = tf_reorder(&state, visit->schema->block->type, error);
+    if (r >= 0)
+        r = visit_decode(visit, &state, step->attributes, &step->result, error);
+    if (r < 0)
+        return r;
+    if (!step->result)
+        return err_set(error, ERR_INTERNAL, "ProviderFailed",
+                       "the provider answered without an error, and without having read anything");
+    if (value_has_unknown(step->result))
+        return err_set(error, ERR_INTERNAL, "ProviderFailed",
+                       "the provider left values unknown that it has to have read");
+    step->action = PLAN_UNCHANGED;
+    step->before = value_ref(step->result);
+    step->after = value_ref(step->result);
+    return 0;
+}
+
+/* Everything is unknown that the provider computes. */
+static int expect(struct reading *reading, const char *reason, struct error *error)
+{
+    const struct tf_block *block = reading->visit.schema->block;
+    _cleanup_value_ const struct value *unknown = value_pack("u");
+    _cleanup_value_ const struct value *expected = tf_propose(block, unknown, reading->wanted);
+    _cleanup_value_ const struct value *marked = tf_mark(block, expected);
+    struct runtime_step *step = &reading->step->base;
+
+    step->after = value_mark_like(marked, step->attributes);
+    if (!step->after)
+        return err_set(error, ERR_TOO_LARGE, NULL, "its attributes are too large");
+    step->action = PLAN_READ;
+    step->result = value_ref(step->after);
+    step->reason = str_new(reason);
+    return 0;
+}
+
+static int plan(struct reading *reading, struct error *error)
+{
+    int r = configure(reading, error);
+
+    if (r < 0)
+        return r;
+    if (value_has_unknown(reading->wanted))
+        return expect(reading, "it is read when its attributes are known", error);
+    return reading->target->is_too_early
+               ? expect(reading, "it is read when what it depends on is applied", error)
+               : read_now(reading, error);
+}
+
+int data_plan(struct runtime_session *session, const struct runtime_target *target,
+              const struct runtime_call *call, struct runtime_step **ret, struct error *error)
+{
+    _cleanup_(reading_done) struct reading reading = {.target = target, .config = BUF_INIT};
+    struct error failure = {0};
+    int r = begin(session, &reading, call, &failure);
+
+    if (r >= 0)
+        r = plan(&reading, &failure);
+    if (r < 0) {
+        redact_error(&failure, (const struct value *const[]){reading.step->base.result}, 1);
+        need_redact(reading.step->need, &failure);
+        return err_copy(error, &failure);
+    }
+    *ret = &reading.step->base;
+    reading.step = NULL;
+    return 0;
+}

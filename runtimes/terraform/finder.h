@@ -1,0 +1,67 @@
+/*
+ * Finds providers and makes them ready to run: asks the sources for the newest version that will
+ * do, fetches its package, checks its hashes and keeps a copy (package/cache.h).
+ *
+ * The sources are asked one after the other: the filesystem mirror, the network mirror, the
+ * registry of the provider's own host. The first that has a version that will do is taken, even if
+ * a later one has a newer version.
+ *
+ * That is done by a few threads of its own, one provider at a time each, and one thread at a time
+ * for each provider. A caller waits for a moment; then it gets an error, and asks again later. What
+ * has failed is tried again after a while, longer each time; until then its error is the answer.
+ *
+ * A version that was found stays the one until the operator ends.
+ *
+ * Thread-safe.
+ */
+#ifndef RUNTIMES_TERRAFORM_FINDER_H
+#define RUNTIMES_TERRAFORM_FINDER_H
+
+#include "runtimes/terraform/lock_file.h"
+#include "runtimes/terraform/package/cache.h"
+#include "runtimes/terraform/remote.h"
+#include "runtimes/terraform/source.h"
+
+struct finder;
+
+/* Borrowed; lives longer. */
+struct finder_config {
+    const char *mirror;         /* mirror.h; NULL: none */
+    const char *network_mirror; /* network_mirror.h; NULL: none */
+    struct remote_config remote;
+    const struct lock_file *locked; /* NULL: none */
+    const char *cache;          /* an absolute path */
+    uint64_t cache_bytes;
+    int64_t patience;           /* ms that a caller waits at most; 0: 15 s */
+};
+
+/* Nothing is started yet. */
+struct finder *finder_new(const struct finder_config *config);
+/* Ends downloads that are under way. When all that was found is given back. Accepts NULL. */
+void finder_free(struct finder *finder);
+
+/* A provider that is ready to run. */
+struct found {
+    struct package *package;
+    char *version;
+    char *program; /* an absolute path in the package */
+    bool is_locked; /* the lock file lists its hash */
+};
+void found_done(struct found *found); /* accepts one that is all zeroes */
+
+/*
+ * allowed: the flag's, with its constraint; wanted: the Spec's. deadline: ms, monotonic. *ret:
+ * found_done().
+ *   ERR_NOT_FOUND ProviderNotFound; ERR_INVALID ProviderChecksum, ProviderPackageInvalid
+ *   ERR_UNAVAILABLE ProviderDownloading: it is under way
+ *   ERR_UNAVAILABLE, ERR_INVALID ProviderDownloadFailed; ERR_FORBIDDEN ProviderHostNotAllowed
+ *   ERR_UNAVAILABLE ProviderCacheFull, ProviderCacheFailed
+ */
+int finder_find(struct finder *finder, const struct source *allowed, const struct source *wanted,
+                int64_t deadline, struct cancel *cancel, struct found *ret, struct error *error);
+
+/* What was found for this is not what was expected: it is looked for again when it is asked for the
+ * next time, if the last look is a while ago. */
+void finder_doubt(struct finder *finder, const struct source *wanted);
+
+#endif

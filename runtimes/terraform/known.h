@@ -1,0 +1,31 @@
+/*
+ * Which packages of providers a Spec has used: what its State has of them (memory.h), and what its
+ * context accepts beside that. A provider of a version that State knows has to have the hash that
+ * State knows, for all resources of the Spec, also for new ones.
+ *
+ *   context.terraformProviderHashes    "h1:…", several with blanks between them, or a list
+ *
+ * Immutable, reference-counted.
+ */
+#ifndef RUNTIMES_TERRAFORM_KNOWN_H
+#define RUNTIMES_TERRAFORM_KNOWN_H
+
+#include "engine/base/value.h"
+#include "engine/state/record.h"
+
+#define KNOWN_ACCEPTED "terraformProviderHashes"
+
+struct known;
+
+/* records: of the Spec, of any type. context: or NULL. */
+struct known *known_new(const struct record *const *records, size_t n, const struct value *context);
+struct known *known_ref(struct known *known);
+void known_unref(struct known *known);
+DEFINE_CLEANUP(struct known *, known_unref)
+
+/* address: "registry.terraform.io/hashicorp/random"; name: for messages, "hashicorp/random 3.7.2".
+ * ERR_FORBIDDEN ProviderChanged. known: NULL: everything will do. */
+int known_check(const struct known *known, const char *address, const char *version,
+                const char *name, const char *h1, struct error *error);
+
+#endif

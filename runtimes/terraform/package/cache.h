@@ -1,0 +1,68 @@
+/*
+ * The operator's own copies of providers' packages, in a folder that nobody else writes: what was
+ * hashed is what runs, whatever becomes of the mirror or the archive that it came from.
+ *
+ *   FOLDER/kusion-packages/zh-<SHA-256>.h1-<…>/…    of an archive
+ *   FOLDER/kusion-packages/h1-<…>/…                 of an unpacked folder
+ *   FOLDER/kusion-packages/.new-XXXXXX/…            under way
+ *
+ * A copy is made beside the others and renamed, so that it is there as a whole or not at all. What
+ * a killed operator left under way is removed by the next: a lock on it says that it is somebody's.
+ * Copies of an earlier operator are hashed before they are used, since a machine that lost its
+ * power may have lost parts of them.
+ *
+ * Above the bound on bytes, the copy that was not used for the longest time is removed; those in
+ * use stay.
+ *
+ * Thread-safe.
+ */
+#ifndef RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
+#define RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
+
+#include "runtimes/terraform/package/writer.h"
+
+struct cache;
+
+/* Reads what is there. folder: absolute; made if it is missing. ERR_UNAVAILABLE: it cannot be used,
+ * or belongs to somebody else. */
+int cache_new(const char *folder, uint64_t most_bytes, struct cache **ret, struct error *error);
+/* After its packages are given back. What is in the folder stays. Accepts NULL. */
+void cache_free(struct cache *cache);
+
+/* A copy in use. It stays until it is given back by all who have it. */
+struct package {
+    const char *folder; /* absolute */
+    const char *name;   /* of the copy, for cache_find() */
+    const char *h1;
+};
+
+/* ERR_NOT_FOUND: there is no such copy. */
+int cache_find(struct cache *cache, const char *name, struct package **ret, struct error *error);
+int cache_find_archive(struct cache *cache, const char *zh, struct package **ret,
+                       struct error *error);
+int cache_find_files(struct cache *cache, const char *h1, struct package **ret,
+                     struct error *error);
+/* Any thread. Accepts NULL. */
+void package_give_back(struct package *package);
+DEFINE_CLEANUP(struct package *, package_give_back)
+
+/* A copy in the making: a folder for its files, and one for what is needed meanwhile. */
+struct staging {
+    char *folder; /* of all */
+    int lock;
+    int files; /* a descriptor of the folder for files */
+};
+#define STAGING_INIT {.lock = -1, .files = -1}
+
+int cache_begin(struct cache *cache, struct staging *ret, struct error *error);
+void staging_done(struct staging *staging); /* removes what was not kept */
+/* How many bytes of files one package may have. */
+uint64_t cache_room(const struct cache *cache);
+
+/* Makes its files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE ProviderCacheFull: those in use
+ * leave no room. */
+int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
+               const struct package_writer *writer, const char *h1, struct package **ret,
+               struct error *error);
+
+#endif

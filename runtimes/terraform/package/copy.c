@@ -1,0 +1,144 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/utf8.h"
+#include "runtimes/terraform/package/unpack.h"
+
+#define CHUNK (256u << 10)
+
+static void close_p(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+}
+
+static void close_folder_p(DIR **folder)
+{
+    if (*folder)
+        closedir(*folder);
+}
+
+static int unreadable(const char *path, int code, struct error *error)
+{
+    _cleanup_free_ char *shown = utf8_show(path);
+
+    return err_set(error, ERR_INVALID, PACKAGE_INVALID, "\"%s\" cannot be read: %s", shown,
+                   strerrordesc_np(code));
+}
+
+static int copy_bytes(int fd, const char *path, struct package_writer *writer, struct error *error)
+{
+    _cleanup_free_ char *chunk = mem_new(CHUNK);
+    ssize_t n;
+
+    while ((n = read(fd, chunk, CHUNK)) != 0) {
+        int r = 0;
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        r = n < 0 ? unreadable(path, errno, error)
+                  : package_writer_add(writer, chunk, (size_t)n, error);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static int copy_folder(int fd, const char *path, struct package_writer *writer,
+                       struct error *error);
+
+static int copy_entry(int folder, const char *name, const char *above,
+                      struct package_writer *writer, struct error *error)
+{
+    _cleanup_free_ char *path = *above ? str_printf("%s/%s", above, name) : str_new(name);
+    _cleanup_(close_p) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status, entry;
+    int r;
+
+    if (fd < 0 || fstat(fd, &status) < 0 || fstatat(folder, name, &entry, AT_SYMLINK_NOFOLLOW) < 0)
+        return unreadable(path, errno, error);
+    if (S_ISDIR(status.st_mode) && !S_ISLNK(entry.st_mode)) {
+        r = package_writer_folder(writer, path, error);
+        return r < 0 ? r : copy_folder(fd, path, writer, error);
+    }
+    if (!S_ISREG(status.st_mode))
+        return err_set(error, ERR_INVALID, PACKAGE_INVALID, "\"%s\" is no file", path);
+    r = package_writer_begin(writer, path, status.st_mode & 0111, error);
+    if (r >= 0)
+        r = copy_bytes(fd, path, writer, error);
+    return r < 0 ? r : package_writer_end(writer, error);
+}
+
+/* The writer's bound on levels bounds the recursion, too. */
+static int copy_folder(int fd, const char *path, struct package_writer *writer, struct error *error)
+{
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0), r = 0;
+    _cleanup_(close_folder_p) DIR *folder = copy >= 0 ? fdopendir(copy) : NULL;
+    struct dirent *entry;
+
+    if (!folder) {
+        r = unreadable(path, errno, error);
+        if (copy >= 0)
+            close(copy);
+        return r;
+    }
+    while (r >= 0 && (entry = readdir(folder)))
+        if (!str_equal(entry->d_name, ".") && !str_equal(entry->d_name, ".."))
+            r = copy_entry(dirfd(folder), entry->d_name, path, writer, error);
+    return r;
+}
+
+int package_copy(const char *folder, struct package_writer *writer, struct error *error)
+{
+    _cleanup_(close_p) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    return fd < 0 ? unreadable(folder, errno, error) : copy_folder(fd, "", writer, error);
+}
+
+/* ---- The program ---- */
+
+static bool is_program(const char *file, const char *name)
+{
+    static const char prefix[] = "terraform-provider-";
+    size_t length = strlen(name);
+
+    if (!str_has_prefix(file, prefix) || strncmp(file + strlen(prefix), name, length) != 0)
+        return false;
+    file += strlen(prefix) + length;
+    return !*file || *file == '_' || *file == '.';
+}
+
+static bool is_executable_file(int folder, const char *name)
+{
+    struct stat status;
+
+    return fstatat(folder, name, &status, 0) == 0 && S_ISREG(status.st_mode) &&
+           status.st_mode & 0111;
+}
+
+int package_program(const char *folder, const char *name, char **ret, struct error *error)
+{
+    _cleanup_(close_folder_p) DIR *files = opendir(folder);
+    _cleanup_free_ char *found = NULL;
+    struct dirent *entry;
+
+    while (files && (entry = readdir(files))) {
+        if (!is_program(entry->d_name, name) || !is_executable_file(dirfd(files), entry->d_name))
+            continue;
+        if (found)
+            return err_set(error, ERR_INVALID, PACKAGE_INVALID, "it has two programs, %s and %s",
+                           found, entry->d_name);
+        found = str_new(entry->d_name);
+    }
+    if (!found)
+        return err_set(error, ERR_INVALID, PACKAGE_INVALID,
+                       "it has no program terraform-provider-%s", name);
+    *ret = str_printf("%s/%s", folder, found);
+    return 0;
+}

@@ -1,0 +1,23 @@
+/*
+ * The files of a package: from an archive (zip), or from a folder. Both are of others, and may
+ * change or be made to harm: what is hashed is what was read, once.
+ */
+#ifndef RUNTIMES_TERRAFORM_PACKAGE_UNPACK_H
+#define RUNTIMES_TERRAFORM_PACKAGE_UNPACK_H
+
+#include "runtimes/terraform/package/writer.h"
+
+/* Gives all files of an archive to a writer. fd: at any position, moved. Refused are links,
+ * devices, encryption, and methods of compression other than deflate. The errors are those of the
+ * writer, and say nothing of which archive it is. */
+int package_unpack(int fd, struct package_writer *writer, struct error *error);
+
+/* The same of a folder. Links are followed to files, not to folders. */
+int package_copy(const char *folder, struct package_writer *writer, struct error *error);
+
+/* The program of the provider `name` in a package's folder: an executable file with the name
+ * terraform-provider-NAME, perhaps with "_…" or "." after it. ERR_INVALID ProviderPackageInvalid:
+ * there is none, or more than one. *ret: its path, free(). */
+int package_program(const char *folder, const char *name, char **ret, struct error *error);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * A Python script beside a test, with a folder of its own in /tmp as its argument. It ends when its
+ * input does.
+ */
+#ifndef TEST_UNIT_RUNTIMES_TERRAFORM_SCRIPT_H
+#define TEST_UNIT_RUNTIMES_TERRAFORM_SCRIPT_H
+
+#include <stdio.h>
+#include <sys/types.h>
+
+struct script {
+    char *folder;
+    FILE *output;
+    pid_t pid;
+    int input;
+};
+
+void script_start(struct script *script, const char *path);
+void script_done(struct script *script); /* ends it, and removes the folder */
+
+/* The text of a file in its folder; free(). */
+char *script_read(const struct script *script, const char *name);
+
+#endif

@@ -1,0 +1,32 @@
+#include "runtimes/terraform/quota.h"
+
+#include "engine/base/cleanup.h"
+#include "test/unit/suite.h"
+
+static void asks_for_one_more(void)
+{
+    static const struct {
+        const char *note;
+        struct quota_use use;
+        enum quota_answer answer;
+    } rows[] = {
+        {"the first", {0}, QUOTA_FREE},
+        {"the last of a namespace", {10, 7, 0, 0, 0}, QUOTA_FREE},
+        {"one more than it may have", {10, 8, 0, 0, 0}, QUOTA_OWN_FULL},
+        {"its second, before the reserved", {23, 1, 0, 0, 0}, QUOTA_FREE},
+        {"its second, of the reserved", {24, 1, 0, 0, 0}, QUOTA_FULL},
+        {"its first, of the reserved", {31, 0, 0, 0, 0}, QUOTA_FREE},
+        {"its first, of none", {32, 0, 0, 0, 0}, QUOTA_FULL},
+        {"as much memory as there is", {1, 0, 100, 50, 100}, QUOTA_FREE},
+        {"more", {1, 0, 101, 50, 100}, QUOTA_FULL},
+        {"more, but the only one", {0, 0, 101, 101, 100}, QUOTA_FREE},
+        {"half of the memory", {2, 1, 60, 50, 100}, QUOTA_FREE},
+        {"more, of one namespace", {2, 1, 60, 51, 100}, QUOTA_OWN_FULL},
+        {"more, but its first", {2, 0, 90, 60, 100}, QUOTA_FREE},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        EXPECT_INT(quota_ask(&rows[i].use), rows[i].answer, rows[i].note);
+}
+
+SUITE(terraform_quota, TEST(asks_for_one_more))
