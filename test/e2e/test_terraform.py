@@ -75,10 +75,11 @@ def failed(spec):
 
 
 def processes_of(controller):
-    """The providers' processes, by their program's name."""
-    found = subprocess.run(["ps", "-o", "pid=,comm=,args=", "--ppid", str(controller.process.pid)],
+    """The providers' processes, by their program's name. One that has just ended has none any more."""
+    found = subprocess.run(["ps", "-o", "pid=,args=", "--ppid", str(controller.process.pid)],
                            capture_output=True, text=True).stdout
-    return {int(line.split()[0]): line.split()[2].rsplit("/", 1)[1] for line in found.splitlines()}
+    processes = (line.split() for line in found.splitlines() if "<defunct>" not in line)
+    return {int(pid): program.rsplit("/", 1)[-1] for pid, program, *_ in processes}
 
 
 # ---- A password's whole life ----
