@@ -83,6 +83,7 @@ struct call {
     struct route route;
     const char *verb;
     bool is_write, is_dry_run;
+    unsigned watch_epoch; /* in which the rules were asked */
 
     int status;
     const struct value *answer; /* owned */

@@ -46,6 +46,7 @@ struct rule *api_rules_apply(struct call *call)
     struct api_server *server = call->server;
     struct rule *taken = NULL;
 
+    call->watch_epoch = server->watch_epoch;
     for (size_t i = 0; i < server->n_rules; i++) {
         struct rule *rule = server->rules[i];
         unsigned first = rule->rule.first ? rule->rule.first : 1;

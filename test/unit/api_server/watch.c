@@ -193,7 +193,7 @@ void api_watch_serve(struct call *call, int fd)
     if (!api_send_all(fd, head, strlen(head)))
         return;
     pthread_mutex_lock(&call->server->lock);
-    watching.epoch = call->server->watch_epoch;
+    watching.epoch = call->watch_epoch;
     if (begin(&watching)) {
         follow(&watching, fd);
     } else {
