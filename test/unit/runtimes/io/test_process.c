@@ -88,10 +88,10 @@ static void its_memory_is_measured(void)
     _cleanup_free_ char *line = NULL;
     int64_t before;
 
-    EXPECT_INT(start(processes, "echo; exec sleep 60", &process, NULL), 0, "start");
+    EXPECT_INT(start(processes, "echo; kill -STOP $$", &process, NULL), 0, "start");
     EXPECT_INT(process_wait_line(process, in(SOON), NULL, &line, NULL), 0, "it runs");
     before = process_memory(process);
-    EXPECT(before > 100 << 10 && before < 100 << 20, "a shell");
+    EXPECT(before > 0 && before < 100 << 20, "a shell");
     kill(process_id(process), SIGKILL);
     EXPECT(process_wait_end(process, in(SOON)), "killed");
     EXPECT_INT(process_memory(process), 0, "it has ended");
