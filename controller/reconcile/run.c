@@ -132,6 +132,11 @@ char *run_user(const struct run *run)
                : NULL;
 }
 
+bool run_may_pass(int r)
+{
+    return err_is_transient(r) || r == ERR_CANCELLED;
+}
+
 const struct value *run_source(const struct run *run)
 {
     return run->source ? run->source : run->object;

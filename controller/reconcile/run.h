@@ -141,6 +141,8 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error);
 const char *run_account(const struct run *run);
 /* The user that requests with these rights impersonate; free(). NULL: the operator itself. */
 char *run_user(const struct run *run);
+/* What was read with them failed in a way that may pass: the whole run is to be tried again. */
+bool run_may_pass(int r);
 
 /* metadata.creationTimestamp, in ms since 1970; 0: not known. */
 int64_t run_spec_created_at(const struct run *run);

@@ -193,12 +193,6 @@ static const struct value *merged(const struct value *read, const struct value *
     return made;
 }
 
-/* What may pass is tried again as a whole. */
-static bool may_pass(int r)
-{
-    return err_is_transient(r) || r == ERR_CANCELLED;
-}
-
 int spec_context_read(const struct run *run, struct runtime_scope *scope, struct error *error)
 {
     const struct value *list = value_path(run->object, "spec", "contextFrom", NULL);
@@ -215,9 +209,9 @@ int spec_context_read(const struct run *run, struct runtime_scope *scope, struct
                     "Spec, change it, and preview that");
     else
         r = read_all(&reading, list, &problem);
-    if (!may_pass(r))
+    if (!run_may_pass(r))
         scope->context_error = problem;
     scope->context = r >= 0 && reading.context ? merged(reading.context, own) : value_ref(own);
     value_unref(reading.context);
-    return may_pass(r) ? err_copy(error, &problem) : 0;
+    return run_may_pass(r) ? err_copy(error, &problem) : 0;
 }

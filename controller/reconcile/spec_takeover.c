@@ -155,12 +155,6 @@ static int refuse_preview(struct error *error)
                          "change it, and preview that");
 }
 
-/* What may pass is tried again as a whole. */
-static bool may_pass(int r)
-{
-    return err_is_transient(r) || r == ERR_CANCELLED;
-}
-
 int spec_takeover_read(const struct run *run, struct operation *operation, const struct spec *spec,
                        struct error *error)
 {
@@ -177,7 +171,7 @@ int spec_takeover_read(const struct run *run, struct operation *operation, const
         r = run->has_own_resources ? refuse_preview(&problem)
                                    : read(run, runtime, &targets, &found, &problem);
     targets_done(&targets);
-    if (may_pass(r))
+    if (run_may_pass(r))
         return err_copy(error, &problem);
     operation_take_over(operation, found, &problem);
     return 0;

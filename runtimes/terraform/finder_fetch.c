@@ -34,17 +34,12 @@ static char *host_of(const struct source *source)
     return str_new_n(source->address, strcspn(source->address, "/"));
 }
 
-static int no_source(const struct fetching *fetching, const struct wanted *wanted,
-                     struct error *error)
+static int no_source(const struct wanted *wanted, const char *host, struct error *error)
 {
-    _cleanup_free_ char *host = host_of(wanted->source);
-
-    if (!fetching->config->mirror && !fetching->config->network_mirror)
-        return err_set(error, ERR_FORBIDDEN, "ProviderHostNotAllowed",
-                       "the provider %s is not downloaded: no flag --terraform-download-from of "
-                       "the operator names %s, and there is no mirror",
-                       wanted->source->shown, host);
-    return ERR_NOT_FOUND;
+    return err_set(error, ERR_FORBIDDEN, "ProviderHostNotAllowed",
+                   "the provider %s is not downloaded: no flag --terraform-download-from of the "
+                   "operator names %s, and there is no mirror",
+                   wanted->source->shown, host);
 }
 
 /* The last error says what the last source said. */
@@ -54,15 +49,17 @@ static int find_offer(const struct fetching *fetching, const struct wanted *want
     const struct finder_config *config = fetching->config;
     _cleanup_free_ char *host = host_of(wanted->source);
     struct error failure = {0};
-    int r = no_source(fetching, wanted, &failure);
+    int r = ERR_NOT_FOUND;
 
     if (config->mirror)
         r = mirror_find(config->mirror, wanted, ret, &failure);
     if (r == ERR_NOT_FOUND && config->network_mirror)
         r = network_mirror_find(fetching->remote, config->network_mirror, wanted, fetching->cancel,
                                 ret, &failure);
-    if ((r == ERR_NOT_FOUND || r == ERR_FORBIDDEN) && remote_names(fetching->remote, host))
+    if (r == ERR_NOT_FOUND && remote_names(fetching->remote, host))
         r = registry_find(fetching->remote, wanted, fetching->cancel, ret, &failure);
+    else if (!config->mirror && !config->network_mirror)
+        r = no_source(wanted, host, &failure);
     return r < 0 ? err_copy(error, &failure) : 0;
 }
 

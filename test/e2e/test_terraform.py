@@ -13,8 +13,8 @@ import pytest
 from kusion_e2e.controller import PROGRAM, Controller
 from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec, config_map, resource
-from kusion_e2e.states import open_text, states
-from kusion_e2e.terraform import flags, mirror, reference, resource_id, terraform
+from kusion_e2e.states import open_text
+from kusion_e2e.terraform import flags, mirror, reference, resource_id, spec_of, terraform
 from kusion_e2e.wait import eventually
 
 UNKNOWN = "(known after apply)"
@@ -38,11 +38,8 @@ def controller(state_namespace):
 
 @pytest.fixture
 def spec(controller, tenant):
-    spec = Spec(controller.cluster, tenant)
-    yield spec
-    if spec.get():
-        spec.delete()
-    assert not states(controller.cluster, tenant)
+    with spec_of(controller.cluster, tenant) as spec:
+        yield spec
 
 
 def secret(namespace, **data):

@@ -10,9 +10,9 @@ import pytest
 from kusion_e2e.approved import Approved
 from kusion_e2e.controller import Controller
 from kusion_e2e.releases import plan_of
-from kusion_e2e.specs import Spec, config_map, resource
-from kusion_e2e.states import open_text, states
-from kusion_e2e.terraform import backend, flags, mirror
+from kusion_e2e.specs import config_map, resource
+from kusion_e2e.states import open_text
+from kusion_e2e.terraform import flags, mirror, new_backend, spec_of
 from kusion_e2e.wait import eventually
 
 UNKNOWN = "(known after apply)"
@@ -67,7 +67,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def server():
-    server = backend()
+    server = new_backend()
     yield server
     server.close()
 
@@ -79,11 +79,8 @@ def world(server, tenant):
 
 @pytest.fixture
 def spec(controller, tenant):
-    spec = Spec(controller.cluster, tenant)
-    yield spec
-    if spec.get():
-        spec.delete()
-    assert not states(controller.cluster, tenant)
+    with spec_of(controller.cluster, tenant) as spec:
+        yield spec
 
 
 def data_of(spec, name="a"):

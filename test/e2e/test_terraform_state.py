@@ -11,8 +11,9 @@ import pytest
 
 from kusion_e2e import tofu
 from kusion_e2e.controller import Controller
-from kusion_e2e.specs import Spec, config_map, resource
-from kusion_e2e.states import open_text, states
+from kusion_e2e.specs import config_map, resource
+from kusion_e2e.states import open_text
+from kusion_e2e.terraform import spec_of
 from kusion_e2e.wait import eventually
 
 OURS = {"probe": "kusion", "legacy": "kusion"}
@@ -48,11 +49,8 @@ def world(backend, tenant):
 
 @pytest.fixture
 def spec(controller, tenant):
-    spec = Spec(controller.cluster, tenant)
-    yield spec
-    if spec.get():
-        spec.delete()
-    assert not states(controller.cluster, tenant)
+    with spec_of(controller.cluster, tenant) as spec:
+        yield spec
 
 
 @pytest.fixture

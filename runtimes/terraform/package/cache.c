@@ -152,6 +152,8 @@ static uint64_t measure(int parent, const char *name, int levels)
     struct stat status;
     uint64_t sum = 0;
 
+    if (fd >= 0 && !folder)
+        close(fd);
     while (folder && (entry = readdir(folder)))
         if (is_dots(entry->d_name) || fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
             continue;

@@ -4,8 +4,11 @@ import functools
 import importlib
 import subprocess
 import sys
+from contextlib import contextmanager
 
 from kusion_e2e.paths import ROOT
+from kusion_e2e.specs import Spec
+from kusion_e2e.states import states
 
 sys.path.append(str(ROOT / "test/terraform"))  # kusion_terraform
 
@@ -24,9 +27,18 @@ def flags(*providers, which=()):
             *(flag for one in providers for flag in ("--terraform-provider", one))]
 
 
-def backend():
+@contextmanager
+def spec_of(cluster, namespace):
+    """A Spec that leaves nothing."""
+    spec = Spec(cluster, namespace)
+    yield spec
+    if spec.get():
+        spec.delete()
+    assert not states(cluster, namespace)
+
+
+def new_backend():
     """The service that has the objects of the providers of test/provider (test/terraform)."""
-    sys.path.insert(0, str(ROOT / "test/terraform"))
     return importlib.import_module("kusion_terraform.backend").Backend()
 
 
@@ -50,22 +62,8 @@ def reference(kind, name, field):
 # ---- kusion/probe and kusion/legacy, whose objects are in a back end of the test ----
 
 
-@functools.lru_cache(maxsize=None)
-def things_mirror():
-    """The folder with the real ones, and those of test/provider. Second: why there is none."""
-    made = subprocess.run([ROOT / "hack/providers", "test"], capture_output=True, text=True)
-    if made.returncode:
-        return None, f"no Terraform providers: {made.stderr.strip().splitlines()[-1]}"
-    return made.stdout.strip(), None
-
-
 def things_flags(*more):
-    return ["--terraform-plugin-dir", things_mirror()[0], "--terraform-provider", "kusion/probe",
-            "--terraform-provider", "kusion/legacy", *more]
-
-
-def new_backend():
-    return importlib.import_module("kusion_terraform.backend").Backend()
+    return [*flags("kusion/probe", "kusion/legacy", which=("test",)), *more]
 
 
 def thing_id(kind, name):

@@ -166,6 +166,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer_json(download(parts[2], parts[4], port), None)
         elif parts[0] == "mirror" and parts[-1] == "index.json":
             self.answer_json({"versions": {"1.0.0": {}, "1.1.0": {}, "2.0.0-rc1": {}, "x": {}}}, parts[2])
+        elif parts[0] == "mirror" and parts[2] == "redirect-elsewhere":
+            self.answer(b"", status=302, Location=f"https://localhost:{port}/")
         elif parts[0] == "mirror":
             self.answer_json(mirror_version(parts[2], parts[-1].removesuffix(".json"), port), None)
         elif parts[0] == "redirect-again":

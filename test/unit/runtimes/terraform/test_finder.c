@@ -380,6 +380,9 @@ static void sources_are_asked_in_their_order(void)
     found_done(&found);
     CU_ASSERT(find(&stage, "redirect", "4.0.0-rc1", &found, NULL) == ERR_INVALID);
     EXPECT_INT(requests(&stage, "/v1/providers/redirect/random/versions"), 1, "the registry");
+    CU_ASSERT(find(&stage, "redirect-elsewhere", "1.1.0", &found, NULL) == ERR_FORBIDDEN);
+    EXPECT_INT(requests(&stage, "/v1/providers/redirect-elsewhere/"), 0,
+               "the mirror has a version");
     stage_done(&stage);
 }
 
