@@ -322,6 +322,8 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     struct runtime_call call = operation_call(operation, node->large);
     int r = operation_ops(node)->apply(step, &call, outcome, error);
 
+    if (r != ERR_CONFLICT) /* after which it is planned and made again */
+        operation_yield(node, STEP_APPLY);
     if (r < 0) {
         node->is_in_doubt = node->is_in_doubt || is_in_doubt(outcome);
         land_failure(operation, node, step, outcome, NULL);

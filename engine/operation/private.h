@@ -406,6 +406,9 @@ void operation_set_action(struct node *node, enum plan_action action);
 /* A step has ended: wakes the barrier and the other half of its change, which may have waited for
  * it. Under the lock. */
 void operation_wake_waiting(struct operation *operation, uint32_t step);
+/* The call of a node's visit has ended, and State is to get its outcome: where a write of State is
+ * waited for, another visit begins meanwhile. kind: of the visited step. */
+void operation_yield(const struct node *node, enum step_kind kind);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
 /* ERR_UNAVAILABLE Deferred, or OPERATION_NEEDS_APPROVAL. reason: of the runtime; or NULL. */

@@ -110,6 +110,17 @@ static int encode_config(struct planning *planning, const struct value *before, 
                      error);
 }
 
+/* The same package of the provider accepted these attributes before, and made the object of them.
+ * What it says of them cannot change: it is asked without its configuration, and offline. */
+static bool is_accepted(const struct planning *planning)
+{
+    const struct record *prior = planning->target->prior;
+
+    return prior && prior->status == RECORD_APPLIED &&
+           memory_is_of(&planning->visit.type, prior->memory) &&
+           value_equal(prior->attributes, planning->step->base.attributes);
+}
+
 static int configure(struct planning *planning, struct error *error)
 {
     struct path path;
@@ -122,7 +133,9 @@ static int configure(struct planning *planning, struct error *error)
     path_done(&path);
     if (r >= 0)
         r = encode_config(planning, NULL, error);
-    return r < 0 ? r : resource_validate(&planning->visit.type, &planning->step->config, error);
+    if (r < 0 || is_accepted(planning))
+        return r;
+    return resource_validate(&planning->visit.type, &planning->step->config, error);
 }
 
 /* Asks the provider for its plan; prior: the live object, or null for a new one. */
