@@ -63,8 +63,8 @@ struct walk_config {
     const struct graph *graph; /* borrowed; its ranks are used, lower ones first */
     const uint16_t *groups; /* of each node, below n_groups; read by walk_new(); NULL: all in 0 */
     uint16_t n_groups;      /* 0: 1 */
-    unsigned parallelism;   /* visits under way at once, of each group, and as many that have yielded;
-                               0: 1 */
+    unsigned parallelism;   /* visits under way at once, of each group, and as many that have
+                               yielded; 0: 1 */
     int64_t patience; /* ms for which a first visit holds higher ranks back; 0: without end */
     /* A node has ended, by its own visit's verdict or otherwise. cause: of SKIPPED, the node that
      * failed, near or far; else UINT32_MAX. May be NULL. */
