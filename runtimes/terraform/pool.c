@@ -109,7 +109,12 @@ static int find_program(struct pool *pool, const struct need *need, const struct
                        "the provider %s is not one that the operator may run: its flag "
                        "--terraform-provider names those",
                        need->source.shown);
-    r = finder_find(pool->finder, allowed, &need->source, call->deadline, call->cancel, ret, error);
+    r = finder_find(pool->finder,
+                    &(struct finder_ask){.namespace_name = need->namespace_name,
+                                         .allowed = allowed,
+                                         .wanted = &need->source,
+                                         .known = need->known},
+                    call->deadline, call->cancel, ret, error);
     return r < 0 ? r : check_package(pool, need, ret, error);
 }
 
