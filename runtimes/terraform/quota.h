@@ -19,7 +19,8 @@
 #define QUOTA_PROCESSES    32
 #define QUOTA_OF_NAMESPACE 8
 #define QUOTA_RESERVED     8
-#define QUOTA_USUAL_MEMORY (INT64_C(64) << 20) /* bytes of a process of which nothing is known yet */
+/* Bytes of a process of which nothing is known yet. */
+#define QUOTA_USUAL_MEMORY (INT64_C(64) << 20)
 
 /* What there is, and what one more would take. */
 struct quota_use {

@@ -9,16 +9,11 @@
 #include <unistd.h>
 
 #include "engine/base/str.h"
+#include "runtimes/io/close.h"
 #include "runtimes/terraform/package/writer.h"
 #include "runtimes/terraform/plugin/folder.h"
 
 #define NEW_PREFIX ".new-"
-
-static void close_folder_p(DIR **folder)
-{
-    if (*folder)
-        closedir(*folder);
-}
 
 static bool is_dots(const char *name)
 {

@@ -24,8 +24,8 @@ int shelf_read(const char *shelf,
                void *arg, struct error *error);
 
 /* Takes a copy away at once: its name is free from then on. Its path, for folder_remove(), which
- * takes long and needs no lock. NULL: it is gone, or cannot be taken away. If nobody removes it, the
- * next operator does. */
+ * takes long and needs no lock. NULL: it is gone, or cannot be taken away. If nobody removes it,
+ * the next operator does. */
 char *shelf_put_aside(const char *shelf, const char *name);
 
 /* ERR_UNAVAILABLE ProviderCacheFailed. */
