@@ -769,6 +769,7 @@ static void many_callers_make_one_download(void)
     struct caller callers[12];
 
     stage_init(&stage);
+    stage.config.remote.archive_time = LONG;
     restart(&stage);
     for (size_t i = 0; i < ARRAY_SIZE(callers); i++) {
         callers[i] = (struct caller){.stage = &stage};
@@ -791,6 +792,7 @@ static void a_caller_does_not_wait_for_long(void)
 
     stage_init(&stage);
     stage.config.patience = 50;
+    stage.config.remote.archive_time = LONG;
     CU_ASSERT(find(&stage, "slow", NULL, &found, &error) == ERR_UNAVAILABLE);
     EXPECT_STR(error.reason, "ProviderDownloading", error.message);
     while (find(&stage, "slow", NULL, &found, &error) == ERR_UNAVAILABLE &&
