@@ -46,8 +46,8 @@ static void stage_init(struct stage *stage)
     stage->config = (struct finder_config){.remote = {.hosts = stage->hosts,
                                                       .n_hosts = 1,
                                                       .ca_pem = stage->ca,
-                                                      .answer_time = 1000,
-                                                      .archive_time = 1500},
+                                                      .answer_time = LONG,
+                                                      .archive_time = LONG},
                                            .cache = stage->cache,
                                            .cache_bytes = HUGE,
                                            .patience = LONG};
@@ -190,8 +190,6 @@ static void what_is_wrong_with_a_registry_is_said(void)
         {"html", ERR_INVALID, REMOTE_FAILED, "not of the type application/json"},
         {"forbidden", ERR_INVALID, REMOTE_FAILED, "HTTP status 403"},
         {"fails", ERR_UNAVAILABLE, REMOTE_FAILED, "HTTP status 503"},
-        {"hangs", ERR_UNAVAILABLE, REMOTE_FAILED, "/v1/providers/hangs/random/versions: "},
-        {"stands-still", ERR_UNAVAILABLE, REMOTE_FAILED, "/files/stands-still/"},
         {"cut-short", ERR_UNAVAILABLE, REMOTE_FAILED, "/files/cut-short/"},
         {"zip-damaged", ERR_INVALID, "ProviderPackageInvalid", "it is no zip archive, or damaged"},
     };
@@ -216,6 +214,33 @@ static void what_is_wrong_with_a_registry_is_said(void)
         struct error error = {0};
 
         EXPECT_INT(find(&stage, "cut-short", NULL, &found, &error), ERR_UNAVAILABLE, "again");
+    }
+    stage_done(&stage);
+}
+
+static void what_does_not_come_is_not_waited_for(void)
+{
+    static const struct {
+        const char *kind, *message;
+        int64_t answer_time, archive_time;
+    } table[] = {
+        {"hangs", "/v1/providers/hangs/random/versions: ", 500, LONG},
+        {"stands-still", "/files/stands-still/", LONG, 500},
+    };
+    struct stage stage;
+
+    stage_init(&stage);
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        struct found found = {0};
+        struct error error = {0};
+
+        stage.config.remote.answer_time = table[i].answer_time;
+        stage.config.remote.archive_time = table[i].archive_time;
+        restart(&stage);
+        EXPECT_INT(find(&stage, table[i].kind, NULL, &found, &error), ERR_UNAVAILABLE,
+                   table[i].kind);
+        EXPECT_STR(error.reason, REMOTE_FAILED, error.message);
+        EXPECT(strstr(error.message, table[i].message), error.message);
     }
     stage_done(&stage);
 }
@@ -769,7 +794,6 @@ static void many_callers_make_one_download(void)
     struct caller callers[12];
 
     stage_init(&stage);
-    stage.config.remote.archive_time = LONG;
     restart(&stage);
     for (size_t i = 0; i < ARRAY_SIZE(callers); i++) {
         callers[i] = (struct caller){.stage = &stage};
@@ -792,7 +816,6 @@ static void a_caller_does_not_wait_for_long(void)
 
     stage_init(&stage);
     stage.config.patience = 50;
-    stage.config.remote.archive_time = LONG;
     CU_ASSERT(find(&stage, "slow", NULL, &found, &error) == ERR_UNAVAILABLE);
     EXPECT_STR(error.reason, "ProviderDownloading", error.message);
     while (find(&stage, "slow", NULL, &found, &error) == ERR_UNAVAILABLE &&
@@ -812,7 +835,6 @@ static void the_end_does_not_wait_for_a_download(void)
 
     stage_init(&stage);
     stage.config.patience = 50;
-    stage.config.remote.answer_time = LONG;
     CU_ASSERT(find(&stage, "hangs", NULL, &found, NULL) == ERR_UNAVAILABLE);
     begun = system_clock.monotonic(&system_clock);
     finder_free(TAKE(stage.finder));
@@ -821,8 +843,8 @@ static void the_end_does_not_wait_for_a_download(void)
 }
 
 SUITE(terraform_finder, TEST(a_registry_gives_the_newest_version_that_will_do),
-      TEST(what_is_wrong_with_a_registry_is_said), TEST(an_archive_that_is_too_large_is_not_kept),
-      TEST(only_hosts_that_a_flag_names_are_asked),
+      TEST(what_is_wrong_with_a_registry_is_said), TEST(what_does_not_come_is_not_waited_for),
+      TEST(an_archive_that_is_too_large_is_not_kept), TEST(only_hosts_that_a_flag_names_are_asked),
       TEST(a_server_of_another_certificate_is_not_trusted),
       TEST(a_network_mirror_gives_what_its_hashes_say), TEST(sources_are_asked_in_their_order),
       TEST(a_lock_file_decides), TEST(what_is_there_is_not_downloaded_again),
