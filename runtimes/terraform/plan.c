@@ -323,12 +323,16 @@ static int plan_object(struct planning *planning, struct error *error)
     if (r < 0)
         return r;
     step->before = value_ref(planning->before);
-    if (planning->before)
-        return plan_existing(planning, error);
-    r = ask_for_new(planning, error);
-    if (r >= 0)
-        fill_changed(planning, PLAN_CREATE);
-    return r;
+    if (planning->before) {
+        r = plan_existing(planning, error);
+    } else {
+        r = ask_for_new(planning, error);
+        if (r >= 0)
+            fill_changed(planning, PLAN_CREATE);
+    }
+    /* The change is made by the configuration as it is written: what may only be written is in no
+     * state, and would be lost if its changes were ignored here, too. */
+    return r < 0 ? r : encode_config(planning, NULL, error);
 }
 
 /* A provider may refuse a deletion, and may need what it planned for it. */

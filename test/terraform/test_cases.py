@@ -58,11 +58,26 @@ REGRESSIONS = {
     "what-may-only-be-written-replaces": steps(
         thing(token="t1", token_version="1"), thing(token="t2", token_version="1"),
         thing(token="t2", token_version="2")),
+    "what-may-only-be-written-is-ignored": steps(
+        thing("probe_thing", {"ignoreChanges": ["token"]}, token="t1", text="1"),
+        thing("probe_thing", {"ignoreChanges": ["token"]}, token="t2", text="2")),
     "a-creation-fails-while-the-old-one-is-there": steps(
         thing("legacy_thing", {"createBeforeDestroy": True}),
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1", fail_on=["create_half"]),
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1", fail_on=["create_half"]),
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1")),
+    "another-id-and-another-type": [
+        {"resources": {"a": thing(text="1")}, "drift": []},
+        {"resources": {"a": {**thing(text="1"), "as": "m1", "moved": ["probe_thing", ""]},
+                       "b": thing(text={"$": ["a", "id"]})}, "drift": []},
+        {"resources": {"a": {**thing("probe_renamed", text="2"), "as": "m2", "moved": ["probe_thing", "m1"],
+                             "born": "probe_thing"}, "b": thing(text={"$": ["a", "id"]})}, "drift": []},
+        {"resources": {}, "drift": []}],
+    "an-object-like-another-is-taken-over": together(
+        {"a": thing(text="1", set_of=blocks("k1", "k2"), token="t1"), "b": thing("legacy_thing", text="1")},
+        {"a": thing(text="1", set_of=blocks("k1", "k2"), token="t1"), "b": thing("legacy_thing", text="1"),
+         "c": {**thing(text="2", set_of=blocks("k1", "k3"), token="t1"), "import": "a"},
+         "d": {**thing("legacy_thing", text="1"), "import": "b"}}),
     # Read in the apply that makes it; then for each plan; a change is seen by the next one, or waited for.
     "a-data-source": together(
         {"b": thing(text="one"), "c": found(), "d": text_of("c")},
@@ -90,6 +105,16 @@ REGRESSIONS = {
         {"resources": {"a": thing(text="a", set_of=blocks("k1", "k2"))}, "drift": [["a", "delete"]]},
         {"resources": {}, "drift": [["a", "delete"]]}],
 }
+
+
+def test_what_may_only_be_written_is_written_although_its_changes_are_ignored(alone):
+    ignoring = {"ignoreChanges": ["token"]}
+    changes = steps(thing("probe_thing", ignoring, token="t1", text="1"),
+                    thing("probe_thing", ignoring, token="t1", text="2"))
+    assert not alone.play("ignored", changes[:-1])
+    made, = alone.backend.worlds["alone"].of("ignored-a-probe-thing").values()
+    assert (made["text"], made["token"]) == ("2", "t1")
+    assert not alone.play("ignored", changes[-1:])
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)
