@@ -31,7 +31,7 @@ def path_text(path):
     text = ""
     for step in path:
         if isinstance(step, str):
-            text += f".{step}" if re.fullmatch(r"[A-Za-z0-9_/-]+", step) and "/" not in step else f"[{step}]"
+            text += f"[{step}]" if "." in step else f".{step}"
         elif isinstance(step, int):
             text += f"[{step}]"
         else:

@@ -13,7 +13,7 @@ from kusion_terraform.names import named, object_name, put_object, resource_name
 from kusion_terraform.paths import new_folder
 
 NOTHING = ("absent", None)
-OF_PROVIDERS = ("ProviderError", "ProviderFailed")  # reasons of ours
+OF_PROVIDERS = ("ProviderError", "ProviderFailed", "InvalidAttribute")  # reasons of ours, which OpenTofu has, too
 # Not all is as it was planned, when what it depends on is known: we plan it anew.
 INCONSISTENT = "Provider produced inconsistent final plan"
 
