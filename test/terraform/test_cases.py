@@ -61,6 +61,19 @@ REGRESSIONS = {
     "what-may-only-be-written-is-ignored": steps(
         thing("probe_thing", {"ignoreChanges": ["token"]}, token="t1", text="1"),
         thing("probe_thing", {"ignoreChanges": ["token"]}, token="t2", text="2")),
+    "all-changes-are-ignored": steps(
+        thing("probe_thing", {"ignoreChanges": "all"}, zone="r1", text="1",
+              list_of=[{"key": "k", "inner_set": [*blocks("k1"), {"key": "k2", "floating": "x"}]}]),
+        thing("probe_thing", {"ignoreChanges": "all"}, zone="r2", text="2"),
+        thing("probe_thing", text="2")),
+    "keys-of-a-map-are-ignored": steps(
+        thing("probe_thing", {"ignoreChanges": ["map.k1", "map.k2"]}, map={"k1": "1"}),
+        thing("probe_thing", {"ignoreChanges": ["map.k1", "map.k2"]}, map={"k2": "2", "k/4": "2"}),
+        thing("probe_thing", {"ignoreChanges": ["map.k1", "map.k2"]}, text="2")),
+    "the-old-library-has-it-in-another-form-and-it-is-ignored": steps(
+        thing("legacy_thing", {"ignoreChanges": ["folded"]}, folded="A", text="1"),
+        thing("legacy_thing", {"ignoreChanges": ["folded"]}, folded="B", text="2"),
+        thing("legacy_thing", {"ignoreChanges": "all"}, folded="C", text="3", size=5)),
     "a-creation-fails-while-the-old-one-is-there": steps(
         thing("legacy_thing", {"createBeforeDestroy": True}),
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1", fail_on=["create_half"]),
