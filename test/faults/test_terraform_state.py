@@ -3,9 +3,9 @@ writes, which is never carried out, carried out after the next operator has begu
 an answer. Nothing is made twice, nothing is forgotten, and a creation is in doubt only if it was sent, or
 if nobody can know.
 
-All moments of a run happen to one operator, each to a Spec of its own, so that one kill is enough.
-KUSION_TEST_MOMENTS: their names; "all" for each there is, as `hack/soak state` does it; a number: so many, by
-KUSION_TEST_SEED."""
+All moments of a round happen to one operator, each to a Spec of its own, so that one kill is enough.
+KUSION_TEST_MOMENTS: their names, with commas between them; "all": each there is, as `hack/soak state` does it;
+a number: so many, by KUSION_TEST_SEED."""
 
 import os
 import random
@@ -19,7 +19,8 @@ from kusion_e2e.terraform import mirror, new_backend, things_flags
 from kusion_e2e.wait import eventually
 
 SEED = int(os.environ.get("KUSION_TEST_SEED", "1"))
-CHOSEN = os.environ.get("KUSION_TEST_MOMENTS", "30")
+CHOSEN = os.environ.get("KUSION_TEST_MOMENTS", "24")
+LIKELY = 7  # so many writes each change has, about
 ROUND = 30  # of a namespace's calls, which State's writes are made in, 40 may be under way
 LONGER = 31 * 60  # seconds; than a creation may take
 FLAGS = ("--concurrent", "64", "--api-request-timeout", "60s")
@@ -30,8 +31,7 @@ def chosen():
     if CHOSEN == "all":
         return every
     if CHOSEN.isdigit():
-        # The first writes of a change are the ones that there are.
-        return random.Random(SEED).sample([one for one in every if one.number < 5], int(CHOSEN))
+        return random.Random(SEED).sample([one for one in every if one.number < LIKELY], int(CHOSEN))
     return [Moment.named(name) for name in CHOSEN.split(",")]
 
 

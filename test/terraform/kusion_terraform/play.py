@@ -98,9 +98,17 @@ class Round:
                                       ours.more_extensions(f"c{case}", key, one)))
             module.setdefault(one["kind"], {})[names[key]] = theirs.resource(one, kinds, names)
             blocks += theirs.more_blocks(f"c{case}", key, one)
-            self.kinds[case][ids[key]] = (one["kind"], one["attributes"])
+            self.kinds[case][ids[key]] = (one["kind"], self._counting(one))
             self.configured.add(ids[key])
         return spec, module, blocks
+
+    @staticmethod
+    def _counting(one):
+        """The attributes that count: what differs each time may have come before what is ignored now."""
+        ignored = one["lifecycle"].get("ignoreChanges", [])
+        if one["kind"] in OURS:
+            return one["attributes"]
+        return {name: value for name, value in one["attributes"].items() if ignored != "all" and name not in ignored}
 
     def _drift(self, number):
         for case, steps in enumerate(self.cases):
