@@ -179,6 +179,9 @@ static int ask(struct planning *planning, const struct tf_state *prior, const st
         r = resource_plan(&planning->visit.type, prior, &bytes, &planning->step->config,
                           &planning->plan, error);
     value_assign(&planning->after, NULL);
+    /* Elements of a set that the provider's defaults have made equal are one. */
+    if (r >= 0)
+        r = tf_reorder(&planning->plan.planned.value, block->type, error);
     if (r >= 0)
         r = visit_decode(&planning->visit, &planning->plan.planned.value,
                          planning->step->base.attributes, &planning->after, error);

@@ -46,6 +46,9 @@ REGRESSIONS = {
     "elements-that-are-there-twice": steps(
         thing(set=["b", "a", "b"], plain_set=blocks("k", "k"), set_of=blocks("k2", "k1", "k2")),
         thing(set=["a", "b", "b"], plain_set=blocks("k"), set_of=blocks("k1", "k2"))),
+    "elements-that-defaults-make-equal": steps(
+        thing("probe_blocks", set_block=[{"key": "k", "inner_set": [{"key": "k3", "color": "blue"}, {"key": "k3"},
+                                                                    {"key": "k3", "zone": "r1"}]}])),
     "sets-inside-of-others": steps(
         thing(deep={"k": [["b", "a"], ["c", "c"]]}), thing(deep={"k": [["a", "b"], ["c"]]})),
     "a-field-inside-of-a-set-replaces": steps(
