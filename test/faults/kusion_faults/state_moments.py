@@ -165,7 +165,8 @@ class StateLife:
         heads = self.stage.api.get(f"/api/v1/namespaces/{self.stage.room.state}/configmaps"
                                    "?labelSelector=api.kusion.io/state,api.kusion.io/document!=spec").must()
         for head in heads.object["items"]:
-            if head["metadata"]["annotations"]["api.kusion.io/spec-name"] == self.name and "state" in head["binaryData"]:
+            if head["metadata"]["annotations"]["api.kusion.io/spec-name"] == self.name and \
+                    "state" in head.get("binaryData", {}):
                 return [(one["id"], one["record"]) for one in opened(head)["resources"]]
         return []
 
