@@ -81,10 +81,10 @@ def kill(stage, lives):
     stage.process.kill9()
     for life in lives:
         life.killed()
-        if life.moment.fate != LATE:
+        if not life.comes_late:
             life.release()
     for life in lives:
-        if life.moment.fate != LATE:
+        if not life.comes_late:
             life.check_doubt()
 
 
@@ -134,9 +134,9 @@ def test_the_operator_is_killed_while_state_is_written(stage, backend, ahead, so
     each(lives, StateLife.is_at_its_moment)
     kill(stage, lives)
     stage.process.restart()
-    settle([life for life in lives if life.moment.fate != LATE])
+    settle([life for life in lives if not life.comes_late])
     for life in lives:
-        if life.moment.fate == LATE:
+        if life.comes_late:
             life.release()
     settle(lives)
     in_doubt = resolve(stage, lives, ahead)

@@ -148,8 +148,13 @@ class StateLife:
         """The operator was."""
         self.made = self.changes()
 
+    @property
+    def comes_late(self):
+        return self.was_held and self.moment.fate == LATE
+
     def release(self):
-        self.stage.main.release(self.name, "drop" if self.moment.fate == NEVER else "pass")
+        """If nothing was held, nothing is any more: neither of the next operator's writes."""
+        self.stage.main.release(self.name, "drop" if self.was_held and self.moment.fate == NEVER else "pass")
 
     # ---- What there is ----
 
