@@ -114,8 +114,8 @@ static void advise(struct error *failure)
     if (*err_hints(failure->message) || failure->code == ERR_CANCELLED)
         return;
     if (failure->code == ERR_TIMEOUT)
-        err_hint(failure, "the next attempt is made with a new process of it; if the call needs "
-                          "more time, raise the timeout of the Spec");
+        err_hint(failure, "the next attempt is made with a new process of it; if it needs more "
+                          "time, raise the timeout of the Spec");
     else if (failure->code == ERR_UNAVAILABLE)
         err_hint(failure, "the next attempt is made with a new process of it; if that fails, too, "
                           "use another version of the provider (extensions.provider)");

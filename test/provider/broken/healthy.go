@@ -45,7 +45,7 @@ func schemas() message {
 			attribute("token", `"string"`, "sensitive")))).
 		bytes(2, entry("broken_thing", block(name, text, secret, size, tags))).
 		bytes(2, entry("broken_parts", block(name).bytes(3, part))).
-		bytes(3, entry("broken_found", block(name, attribute("found", `"string"`, "computed"))))
+		bytes(3, entry("broken_found", block(name, secret, attribute("found", `"string"`, "computed"))))
 }
 
 // ---- Values ----
