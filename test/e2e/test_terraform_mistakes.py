@@ -236,11 +236,10 @@ BEHAVIOURS = {
     "it dies in a validation": dying("ValidateResourceConfig"),
     "it dies in a plan": dying("PlanResourceChange"),
     "it dies in a reading": dying("ReadResource", before=good()),
-    "it dies in a stored state": dying("UpgradeResourceState", before=good()),
     "it dies in an import": dying("ImportResourceState", resource=annotated("import-id", "by-hand")),
     "it dies in a data source": dying("ReadDataSource", resource=found()),
     "it dies in a change": dying("ApplyResourceChange", before=good(), resource=good(text="2")),
-    "it dies in a creation": Behaviour( # test_terraform_kill.py goes on
+    "it dies in a creation": Behaviour(  # test_terraform_kill.py goes on
         "ApplyResourceChange", "die", "Deferred",
         ["its creation was begun, and may still take effect: it is left alone until ",
          ", so that nothing is made twice"], stays=True),
@@ -275,16 +274,18 @@ BEHAVIOURS = {
 # ---- Lives: a Spec, and what becomes of it ----
 
 class Life:
-    """resources: by the case that each is of. Beside them there is always a ConfigMap."""
+    """Beside its resources there is always a ConfigMap. asks: whose behaviour its provider has; None:
+    its own, in processes of its own."""
 
-    def __init__(self, cluster, whisperer, namespace, number):
+    def __init__(self, cluster, whisperer, namespace, number, asks=None):
+        self.asks = asks or f"case-{number}"
         self.cluster, self.whisperer, self.key = cluster, whisperer, f"case-{number}"
         self.spec = Spec(cluster, namespace, self.key)
 
     def apply(self, *resources):
         self.spec.apply([*resources, config_map(self.key, self.spec.namespace)], timeout="5s",
                         retryInterval="3s", interval="3s",
-                        context={"BROKEN": self.whisperer.address(self.key)})
+                        context={"BROKEN": self.whisperer.address(self.asks)})
 
     def is_refused(self, reason, texts):
         """As a whole."""
@@ -346,14 +347,14 @@ class World:
     def __init__(self, cluster, whisperer, namespaces):
         self.cluster, self.lacks, self.times, self.texts = cluster, {}, {}, ""
         self.whisperer, self._namespaces, self._number = whisperer, namespaces, 0
-        self.wrong = self._life()
-        self.refused = {name: self._life() for name in WRONG_SPECS}
+        self.wrong = self._life("nobody")
+        self.refused = {name: self._life("nobody") for name in WRONG_SPECS}
         self.broken = {name: self._life() for name in BEHAVIOURS}
 
-    def _life(self):
+    def _life(self, asks=None):
         self._number += 1
         return Life(self.cluster, self.whisperer, self._namespaces[self._number % len(self._namespaces)],
-                    self._number)
+                    self._number, asks)
 
     def _wait(self, phase, checks):
         self.lacks[phase] = missing(checks, self.PATIENCE)
@@ -463,7 +464,6 @@ def world(state_namespace, whisperer, namespaces):
             start = time.monotonic()
             phase()
             world.times[phase.__name__] = round(time.monotonic() - start)
-        print(world.times)
         world.texts += operator.log.read_text()
         world.status = operator.stop()
     finally:
@@ -500,6 +500,6 @@ def test_no_secret_is_told(world):
 
 
 def test_nothing_is_left(world):
-    assert world.status == 0 and not world.lacks["gone"], world.lacks["gone"]
+    assert world.status == 0 and not world.lacks["gone"], (world.lacks["gone"], world.times)
     left = {key: pid for key, pids in world.whisperer.pids.items() for pid in pids if is_provider(pid)}
     assert not left
