@@ -476,6 +476,7 @@ static void hide_secrets(const struct planning *planning, struct error *failure)
     import_redact(import_id(planning->target), failure);
     if (planning->found)
         takeover_redact(&planning->visit, planning->found, failure);
+    visit_blame(&planning->visit, failure);
 }
 
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,

@@ -41,7 +41,7 @@ bool pooled_is_worn(const struct pooled *pooled)
 {
     return pooled->phase == POOLED_READY &&
            (pooled->uses >= MOST_USES || pooled->memory - pooled->first_memory > MOST_GROWTH ||
-            plugin_has_ended(pooled->base.plugin));
+            plugin_is_stuck(pooled->base.plugin) || plugin_has_ended(pooled->base.plugin));
 }
 
 /* ---- The list ---- */
