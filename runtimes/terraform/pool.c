@@ -157,15 +157,6 @@ static void stop_one(struct pool *pool, struct pooled *pooled)
     pthread_mutex_lock(&pool->lock);
 }
 
-/* Whoever uses the largest goes on with it, and it ends with their calls. */
-static void retire_one(struct pool *pool)
-{
-    struct pooled *largest = pooled_find_largest(&pool->list);
-
-    if (largest)
-        largest->is_retired = true;
-}
-
 /* Somebody who wants one more process. */
 struct wish {
     const struct need *need;
@@ -184,10 +175,11 @@ static int make_room(struct pool *pool, enum quota_answer answer, struct wish *w
         stop_one(pool, idle);
         return 0;
     }
-    if (is_first && now() >= wish->retire_at) {
-        retire_one(pool);
-        wish->retire_at = now() + RETIRE_TIME;
-    }
+    /* Whoever uses the largest goes on with it, and it ends with their calls. */
+    if (is_first && now() >= wish->retire_at)
+        wish->retire_at =
+            pooled_retire(&pool->list, wish->need->namespace_name, now(), RETIRE_TIME) +
+            RETIRE_TIME;
     return wait(pool, wish->call, is_first ? wish->retire_at : CLOCK_FOREVER, error);
 }
 
