@@ -23,7 +23,7 @@ struct pool {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct pooled_list list;
-    struct strmap providers; /* program -> struct provider */
+    struct strmap providers; /* provider_key() -> struct provider */
     struct finder *finder;
     char *folder; /* folder_claim() */
     int folder_lock;
@@ -48,15 +48,17 @@ const struct source *pool_find_allowed(const struct pool *pool, const struct sou
 
 /* ---- Starting a process ---- */
 
-/* With the lock: the provider whose program this is. */
+/* With the lock: the provider whose program this is. Several addresses may have the same program,
+ * and State keeps by which one an object was made. */
 static struct provider *provider_of(struct pool *pool, const struct source *source,
                                     const struct found *found)
 {
-    struct provider *provider = strmap_get(&pool->providers, found->program);
+    _cleanup_free_ char *key = provider_key(source, found);
+    struct provider *provider = strmap_get(&pool->providers, key);
 
     if (!provider) {
         provider = provider_new(source, found);
-        strmap_put(&pool->providers, provider->program, provider);
+        strmap_put(&pool->providers, provider->key, provider);
     }
     return provider;
 }
