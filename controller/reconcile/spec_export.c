@@ -32,6 +32,7 @@ struct written {
     const struct value *object; /* a reference; NULL: there is no Secret */
     const struct value *note;   /* the annotation; a reference, or NULL */
     struct buf data;            /* the gzipped file */
+    bool is_put_off;            /* the file is large, and others are being made */
 };
 
 static void written_done(struct written *written)
@@ -160,7 +161,7 @@ static bool is_large(const struct ledger_records *records)
 }
 
 /* The same. While it is made, a file takes many times its size in memory. */
-static int make_file(const struct run *run, struct runtime *runtime,
+static int make_file(const struct run *run, struct runtime *runtime, struct written *written,
                      const struct ledger_records *records, const struct runtime_mark *mark,
                      struct buf *data, struct error *error)
 {
@@ -171,6 +172,10 @@ static int make_file(const struct run *run, struct runtime *runtime,
     if (is_large(records))
         r = slot_take(&slot, context->clock->monotonic(context->clock) + SLOT_TIME, run->cancel,
                       error);
+    if (r == ERR_TIMEOUT) {
+        written->is_put_off = true;
+        err_set(error, r, "Timeout", "the state file is large, and others are made before it");
+    }
     if (r >= 0)
         r = write_file(runtime, records, mark, data, error);
     slot_give_back(&slot);
@@ -303,7 +308,7 @@ static int check_lock(const struct run *run, const char *name, struct error *err
                    "Terraform holds the lock of the state, the Lease \"%s\"", lease_name);
 }
 
-static int replace(const struct run *run, struct runtime *runtime, const struct written *written,
+static int replace(const struct run *run, struct runtime *runtime, struct written *written,
                    const struct ledger_records *records, struct error *error)
 {
     struct runtime_mark mark = mark_of(written);
@@ -318,7 +323,7 @@ static int replace(const struct run *run, struct runtime *runtime, const struct 
     mark.lineage = written->object ? mark.lineage : lineage;
     mark.serial++;
     buf_init(&data, MOST_BYTES);
-    r = make_file(run, runtime, records, &mark, &data, error);
+    r = make_file(run, runtime, written, records, &mark, &data, error);
     if (r >= 0) {
         object = next_object(run, written, &data, &mark, count_resources(runtime, records));
         r = spec_secret_put(run, written->name, object, TIMEOUT, error);
@@ -330,7 +335,7 @@ static int replace(const struct run *run, struct runtime *runtime, const struct 
 /* ---- All ---- */
 
 /* 1: it is what would be written; 0: it is not, or what would be cannot be. */
-static int is_same(const struct run *run, struct runtime *runtime, const struct written *written,
+static int is_same(const struct run *run, struct runtime *runtime, struct written *written,
                    const struct ledger_records *records, struct error *error)
 {
     const struct runtime_mark mark = mark_of(written);
@@ -339,7 +344,7 @@ static int is_same(const struct run *run, struct runtime *runtime, const struct 
     int r;
 
     buf_init(&data, MOST_BYTES);
-    r = make_file(run, runtime, records, &mark, &data, &problem);
+    r = make_file(run, runtime, written, records, &mark, &data, &problem);
     if (r >= 0)
         r = data.length == written->data.length &&
             memcmp(data.data, written->data.data, data.length) == 0;
@@ -405,7 +410,7 @@ static void note(struct run *run, const char *name, bool is_there, struct error 
                  problem->reason, "error", problem->message, NULL);
 }
 
-void spec_export(struct run *run, struct ledger *ledger)
+int spec_export(struct run *run, struct ledger *ledger, struct error *error)
 {
     struct runtime *runtime = spec_secret_runtime(run);
     _cleanup_(written_done) struct written written = {.name = spec_secret_of(run, "to").name,
@@ -415,10 +420,11 @@ void spec_export(struct run *run, struct ledger *ledger)
     int r;
 
     if (!runtime || !written.name || run->is_namespace_terminating)
-        return;
+        return 0;
     records = ledger_records(ledger);
     r = bring_up_to_date(run, runtime, &written, &records, &problem);
     ledger_records_done(&records);
     if (problem.code != ERR_CANCELLED && problem.code != ERR_FENCED)
         note(run, written.name, r != NOTHING, &problem);
+    return written.is_put_off ? err_copy(error, &problem) : 0;
 }

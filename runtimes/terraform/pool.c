@@ -23,7 +23,7 @@ struct pool {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct pooled_list list;
-    struct strmap providers; /* program -> struct provider */
+    struct strmap providers; /* provider_key() -> struct provider */
     struct finder *finder;
     char *folder; /* folder_claim() */
     int folder_lock;
@@ -48,15 +48,17 @@ const struct source *pool_find_allowed(const struct pool *pool, const struct sou
 
 /* ---- Starting a process ---- */
 
-/* With the lock: the provider whose program this is. */
+/* With the lock: the provider whose program this is. Several addresses may have the same program,
+ * and State keeps by which one an object was made. */
 static struct provider *provider_of(struct pool *pool, const struct source *source,
                                     const struct found *found)
 {
-    struct provider *provider = strmap_get(&pool->providers, found->program);
+    _cleanup_free_ char *key = provider_key(source, found);
+    struct provider *provider = strmap_get(&pool->providers, key);
 
     if (!provider) {
         provider = provider_new(source, found);
-        strmap_put(&pool->providers, provider->program, provider);
+        strmap_put(&pool->providers, provider->key, provider);
     }
     return provider;
 }
@@ -157,15 +159,6 @@ static void stop_one(struct pool *pool, struct pooled *pooled)
     pthread_mutex_lock(&pool->lock);
 }
 
-/* Whoever uses the largest goes on with it, and it ends with their calls. */
-static void retire_one(struct pool *pool)
-{
-    struct pooled *largest = pooled_find_largest(&pool->list);
-
-    if (largest)
-        largest->is_retired = true;
-}
-
 /* Somebody who wants one more process. */
 struct wish {
     const struct need *need;
@@ -184,10 +177,11 @@ static int make_room(struct pool *pool, enum quota_answer answer, struct wish *w
         stop_one(pool, idle);
         return 0;
     }
-    if (is_first && now() >= wish->retire_at) {
-        retire_one(pool);
-        wish->retire_at = now() + RETIRE_TIME;
-    }
+    /* Whoever uses the largest goes on with it, and it ends with their calls. */
+    if (is_first && now() >= wish->retire_at)
+        wish->retire_at =
+            pooled_retire(&pool->list, wish->need->namespace_name, now(), RETIRE_TIME) +
+            RETIRE_TIME;
     return wait(pool, wish->call, is_first ? wish->retire_at : CLOCK_FOREVER, error);
 }
 

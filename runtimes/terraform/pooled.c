@@ -27,6 +27,7 @@ void pooled_free(struct pooled *pooled)
 {
     plugin_free(pooled->base.plugin);
     free(pooled->namespace_name);
+    free(pooled->retired_for);
     package_give_back(pooled->package);
     free(pooled);
 }
@@ -100,6 +101,25 @@ struct pooled *pooled_find_largest(struct pooled_list *list)
         most = memory;
     }
     return found;
+}
+
+int64_t pooled_retire(struct pooled_list *list, const char *namespace_name, int64_t now,
+                      int64_t interval)
+{
+    struct pooled *pooled;
+
+    LIST_FOREACH(pooled, list, entry) {
+        if (pooled->retired_for && str_equal(pooled->retired_for, namespace_name) &&
+            now < pooled->retired_at + interval)
+            return pooled->retired_at;
+    }
+    pooled = pooled_find_largest(list);
+    if (pooled) {
+        pooled->is_retired = true;
+        pooled->retired_for = str_new(namespace_name);
+        pooled->retired_at = now;
+    }
+    return now;
 }
 
 enum quota_answer pooled_ask(struct pooled_list *list, const char *namespace_name,

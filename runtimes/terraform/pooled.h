@@ -26,7 +26,9 @@ struct pooled {
     unsigned users;     /* who use it, or wait for it */
     unsigned uses;
     bool is_retired; /* it is given to nobody any more */
-    bool is_beyond;  /* it was started beyond the limit of memory (quota.h) */
+    char *retired_for; /* the namespace that waited for its first process; or NULL */
+    int64_t retired_at;
+    bool is_beyond; /* it was started beyond the limit of memory (quota.h) */
     int64_t idle_since;
 };
 
@@ -52,6 +54,11 @@ struct pooled *pooled_find_idle(struct pooled_list *list, const char *namespace_
 /* The largest that is not retired, of the namespace whose processes have the most memory; NULL: all
  * are retired. */
 struct pooled *pooled_find_largest(struct pooled_list *list);
+/* Retires that one for a namespace, unless one was retired for it within the last `interval` and
+ * has not ended yet: however many callers of a namespace wait, one process makes room. Returns when
+ * that was. All times in ms. */
+int64_t pooled_retire(struct pooled_list *list, const char *namespace_name, int64_t now,
+                      int64_t interval);
 
 /* What quota.h has to say of one more for a namespace. */
 enum quota_answer pooled_ask(struct pooled_list *list, const char *namespace_name,

@@ -11,10 +11,16 @@
 /* Bytes of all schemas of a provider that is small. */
 #define SMALL_SCHEMAS (1u << 20)
 
+char *provider_key(const struct source *source, const struct found *found)
+{
+    return str_printf("%s %s %s", source->address, found->version, found->program);
+}
+
 struct provider *provider_new(const struct source *source, const struct found *found)
 {
     struct provider *provider = NEW(struct provider);
 
+    provider->key = provider_key(source, found);
     provider->address = str_new(source->address);
     provider->version = str_new(found->version);
     provider->name = str_printf("%s %s", source->shown, found->version);
@@ -41,6 +47,7 @@ void provider_free(struct provider *provider)
     strmap_done(&provider->schemas);
     tf_schema_unref(provider->own);
     pthread_mutex_destroy(&provider->lock);
+    free(provider->key);
     free(provider->address);
     free(provider->version);
     free(provider->name);

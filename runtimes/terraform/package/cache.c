@@ -131,22 +131,39 @@ static bool is_before(struct timespec a, struct timespec b)
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-/* Drops what was not used for the longest time. False: the rest does not leave that room. */
+/* Bytes of all copies, or of those in use. */
+static uint64_t bytes_of(const struct cache *cache, bool is_in_use)
+{
+    const struct copy *copy;
+    uint64_t sum = 0;
+
+    LIST_FOREACH(copy, &cache->copies, entry) {
+        if (copy->users || !is_in_use)
+            sum += copy->bytes;
+    }
+    return sum;
+}
+
+static struct copy *find_oldest(const struct cache *cache)
+{
+    struct copy *copy, *oldest = NULL;
+
+    LIST_FOREACH(copy, &cache->copies, entry) {
+        if (!copy->users && (!oldest || is_before(copy->used, oldest->used)))
+            oldest = copy;
+    }
+    return oldest;
+}
+
+/* Drops what was not used for the longest time. False: those in use do not leave that room; then
+ * nothing is dropped, because it may be all that others have while no source answers. */
 static bool make_room(struct cache *cache, uint64_t bytes)
 {
-    for (;;) {
-        struct copy *copy, *oldest = NULL;
-        uint64_t sum = bytes;
-
-        LIST_FOREACH(copy, &cache->copies, entry) {
-            sum += copy->bytes;
-            if (!copy->users && (!oldest || is_before(copy->used, oldest->used)))
-                oldest = copy;
-        }
-        if (sum <= cache->most_bytes || !oldest)
-            return sum <= cache->most_bytes;
-        drop_copy(oldest);
-    }
+    if (bytes_of(cache, true) + bytes > cache->most_bytes)
+        return false;
+    while (bytes_of(cache, false) + bytes > cache->most_bytes)
+        drop_copy(find_oldest(cache));
+    return true;
 }
 
 /* Also for the next operator. */
@@ -242,7 +259,8 @@ static const char *find_fault(struct cache *cache, struct copy *copy)
         pthread_mutex_lock(&cache->lock);
         if (!is_good)
             return "damaged";
-        memcpy(copy->h1, h1, sizeof(h1));
+        if (!*copy->h1) /* others have hashed it meanwhile, and may read it */
+            memcpy(copy->h1, h1, sizeof(h1));
     }
     /* Others may have emptied the folder. */
     return access(copy->path, F_OK) < 0 ? "gone" : NULL;

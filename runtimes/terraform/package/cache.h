@@ -12,7 +12,8 @@
  * power may have lost parts of them.
  *
  * Above the bound on bytes, the copy that was not used for the longest time is removed; those in
- * use stay. A copy that somebody else has removed is made anew, as is the folder.
+ * use stay. Where these leave no room for a new one, none is removed for it. A copy that somebody
+ * else has removed is made anew, as is the folder.
  *
  * Thread-safe. No lock is held while files are hashed or removed.
  */

@@ -97,6 +97,7 @@ static void state_done(struct state_of_one *state)
 
 static char first_uid[] = "u", other_uid[] = "of another Spec of this name";
 static char *spec_uid = first_uid;
+static int result; /* of the last try */
 
 /* name: of the Secret. ret_body: the body of the last request but the events'; free(); or NULL. */
 static void export_to(const char *name, const struct fake_step *steps, size_t n_steps,
@@ -121,7 +122,7 @@ static void export_to(const char *name, const struct fake_step *steps, size_t n_
                        .object = scene_value(object)};
     run_read_policy(&run);
     state_init(&state);
-    spec_export(&run, state.ledger);
+    result = spec_export(&run, state.ledger, NULL);
     str_copy(ret_reason, ERROR_REASON_SIZE, run.written.reason);
     if (ret_body) {
         _cleanup_value_ const struct value *body = scene_body(&scene, n_steps - 1);
@@ -268,6 +269,7 @@ static void a_large_file_needs_a_slot(void)
         slots_meanwhile = 0;
         export_to("db", steps, is_written ? 2 : 1, reason, NULL);
         EXPECT_STR(reason, rows[i].reason, rows[i].note);
+        EXPECT_INT(result, is_written ? 0 : ERR_TIMEOUT, rows[i].note);
         EXPECT_INT(slots_meanwhile, rows[i].slots_meanwhile, rows[i].note);
         slot_give_back(&other);
         slots_stats(slots, &stats);

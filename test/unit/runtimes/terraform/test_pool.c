@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,9 +18,12 @@
 
 #define LONG 20000 /* ms */
 
+/* The second has the same package. */
+enum { CLOUD, COPIED, ADDRESSES };
+
 struct stage {
     char *folder, *mirror, *cache;
-    struct source allowed;
+    struct source allowed[ADDRESSES];
     struct pool *pool;
 };
 
@@ -45,7 +49,7 @@ static void copy_program(const char *to)
     chmod(to, 0755);
 }
 
-/* The provider acme/cloud 1.0.0. */
+/* Version 1.0.0 of the provider. */
 static void make_mirror(const char *mirror, const struct source *source)
 {
     _cleanup_free_ char *program =
@@ -63,14 +67,16 @@ static void stage_init(struct stage *stage, int64_t memory)
 {
     *stage = (struct stage){.folder = str_new("/tmp/kusion-test-XXXXXX")};
     CU_ASSERT_FATAL(mkdtemp(stage->folder) != NULL);
-    CU_ASSERT_FATAL(source_read("acme/cloud", '/', &stage->allowed, NULL) == 0);
+    CU_ASSERT_FATAL(source_read("acme/cloud", '/', &stage->allowed[CLOUD], NULL) == 0);
+    CU_ASSERT_FATAL(source_read("copied/cloud", '/', &stage->allowed[COPIED], NULL) == 0);
     stage->mirror = str_printf("%s/mirror", stage->folder);
     stage->cache = str_printf("%s/cache", stage->folder);
-    make_mirror(stage->mirror, &stage->allowed);
+    for (size_t i = 0; i < ADDRESSES; i++)
+        make_mirror(stage->mirror, &stage->allowed[i]);
     stage->pool = pool_new(&(struct pool_config){
         .finder = {.mirror = stage->mirror, .cache = stage->cache, .cache_bytes = 1 << 30},
-        .allowed = &stage->allowed,
-        .n_allowed = 1,
+        .allowed = stage->allowed,
+        .n_allowed = ADDRESSES,
         .folder = stage->folder,
         .memory = memory,
         .allow_unconfined = true /* where it must be */});
@@ -79,19 +85,20 @@ static void stage_init(struct stage *stage, int64_t memory)
 static void stage_done(struct stage *stage)
 {
     pool_free(stage->pool);
-    source_done(&stage->allowed);
+    for (size_t i = 0; i < ADDRESSES; i++)
+        source_done(&stage->allowed[i]);
     free(stage->mirror);
     free(stage->cache);
     folder_remove(stage->folder);
 }
 
 /* Takes a process that does this (test/unit/child). */
-static int take(struct stage *stage, const char *namespace_name, const char *does, int64_t time,
-                struct cancel *cancel, struct error *error)
+static int take_of(struct stage *stage, const struct source *source, const char *namespace_name,
+                   const char *does, int64_t time, struct cancel *cancel, struct error *error)
 {
     _cleanup_value_ const struct value *environment = value_pack("{s:s}", "DO", does);
     const struct need_owner owner = {.namespace_name = namespace_name, .environment = environment};
-    _cleanup_(need_unref_p) struct need *need = need_new(&stage->allowed, &owner, NULL);
+    _cleanup_(need_unref_p) struct need *need = need_new(source, &owner, NULL);
     const struct plugin_call call = {.deadline = system_clock.monotonic(&system_clock) + time,
                                      .cancel = cancel};
     struct instance *instance = NULL;
@@ -99,6 +106,30 @@ static int take(struct stage *stage, const char *namespace_name, const char *doe
 
     pool_give_back(stage->pool, instance);
     return r;
+}
+
+static int take(struct stage *stage, const char *namespace_name, const char *does, int64_t time,
+                struct cancel *cancel, struct error *error)
+{
+    return take_of(stage, &stage->allowed[CLOUD], namespace_name, does, time, cancel, error);
+}
+
+/* What State says of an object's provider is compared with what is wanted, so it has to be the
+ * address that its own Spec has, though another's has the same files. */
+static void a_package_of_two_addresses_is_two_providers(void)
+{
+    struct error error = {0};
+    struct stage stage;
+
+    stage_init(&stage, 0);
+    EXPECT_INT(take(&stage, "first", "complain oh", LONG, NULL, &error), ERR_UNAVAILABLE,
+               error.message);
+    EXPECT(strstr(error.message, "acme/cloud 1.0.0"), error.message);
+    error = (struct error){0};
+    EXPECT_INT(take_of(&stage, &stage.allowed[COPIED], "second", "complain oh", LONG, NULL, &error),
+               ERR_UNAVAILABLE, error.message);
+    EXPECT(strstr(error.message, "copied/cloud 1.0.0"), error.message);
+    stage_done(&stage);
 }
 
 /* ---- Callers in threads ---- */
@@ -236,6 +267,6 @@ static void another_namespace_gets_its_first_process_beside_one_that_has_all_mem
     stage_done(&stage);
 }
 
-SUITE(terraform_pool, TEST(every_caller_gets_the_error_of_the_start),
-      TEST(a_cancelled_caller_waits_no_more),
+SUITE(terraform_pool, TEST(a_package_of_two_addresses_is_two_providers),
+      TEST(every_caller_gets_the_error_of_the_start), TEST(a_cancelled_caller_waits_no_more),
       TEST(another_namespace_gets_its_first_process_beside_one_that_has_all_memory))

@@ -72,6 +72,45 @@ static void the_largest_makes_room(void)
     clear();
 }
 
+static unsigned count_retired(void)
+{
+    const struct pooled *pooled;
+    unsigned count = 0;
+
+    LIST_FOREACH(pooled, &list, entry) {
+        count += pooled->is_retired;
+    }
+    return count;
+}
+
+/* A Spec's resources wait side by side, and each would retire somebody else's process. */
+static void many_callers_of_a_namespace_retire_one(void)
+{
+    static const struct {
+        const char *note, *namespace_name;
+        int64_t now, since;
+        unsigned retired;
+    } rows[] = {
+        {"the first caller", "late", 100, 100, 1},
+        {"its second", "late", 100, 100, 1},
+        {"its third, later", "late", 109, 100, 1},
+        {"of another namespace", "later", 109, 109, 2},
+        {"it has not ended in time", "late", 110, 110, 3},
+        {"nor has that one", "late", 119, 110, 3},
+        {"there is no other", "late", 120, 120, 3},
+    };
+
+    clear();
+    for (int i = 1; i <= 3; i++)
+        add("hog", i * MIB);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        EXPECT_INT(pooled_retire(&list, rows[i].namespace_name, rows[i].now, 10), rows[i].since,
+                   rows[i].note);
+        EXPECT_INT(count_retired(), rows[i].retired, rows[i].note);
+    }
+    clear();
+}
+
 static void what_is_retired_serves_nobody_new(void)
 {
     struct pooled *pooled;
@@ -102,5 +141,5 @@ static void the_one_that_was_idle_longest_is_found(void)
 }
 
 SUITE(terraform_pooled, TEST(one_that_has_all_memory_does_not_hold_up_others),
-      TEST(the_largest_makes_room), TEST(what_is_retired_serves_nobody_new),
-      TEST(the_one_that_was_idle_longest_is_found))
+      TEST(the_largest_makes_room), TEST(many_callers_of_a_namespace_retire_one),
+      TEST(what_is_retired_serves_nobody_new), TEST(the_one_that_was_idle_longest_is_found))
