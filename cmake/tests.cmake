@@ -7,7 +7,7 @@ enable_testing() # not in a function: it would be forgotten at its end
 
 # Programs whose suites are tests of their own, engine/operation/operation_kill, say: they wait more
 # than they work, and run side by side.
-set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes)
+set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes runtimes/terraform)
 
 # The longest, in about their seconds: they are begun first, so that no long one runs alone at the
 # end.

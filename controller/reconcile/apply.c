@@ -205,7 +205,7 @@ static int idle(struct attempt *attempt, struct reconcile_result *result, struct
 {
     int r;
 
-    spec_export(&attempt->run, operation_ledger(attempt->operation));
+    spec_export(&attempt->run, operation_ledger(attempt->operation), NULL);
     r = run_acknowledge(&attempt->run, error);
     tell_settled(attempt);
     retention_check(&attempt->run);

@@ -78,7 +78,7 @@ static int write_end(struct attempt *attempt, struct release_report *report,
     if (attempt->operation)
         status->inventory = report_inventory(operation_ledger(attempt->operation));
     if (attempt->operation)
-        spec_export(run, operation_ledger(attempt->operation));
+        spec_export(run, operation_ledger(attempt->operation), NULL);
     r = waits_on(attempt, report)
             ? 0
             : release_write(run->context, &run->subject, attempt->release, report, error);
@@ -424,7 +424,7 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
     };
     int r;
 
-    spec_export(run, operation_ledger(attempt->operation));
+    spec_export(run, operation_ledger(attempt->operation), NULL);
     r = run_write_status(run, &status, error);
     run_status_done(&status);
     if (r >= 0)

@@ -176,8 +176,9 @@ static int forget(struct run *run, struct ledger *ledger, struct error *error)
         return state_lost(run, error);
     if (is_end_of_destroy(latest) && !ledger_is_stored(ledger))
         ledger_was_removed(ledger);
-    spec_export(run, ledger);
-    r = orphan(run, ledger, error);
+    r = spec_export(run, ledger, error);
+    if (r >= 0)
+        r = orphan(run, ledger, error);
     if (r < 0)
         return r;
     return is_end_of_destroy(latest) && !is_to_be_orphaned(&run->policy)
@@ -403,8 +404,9 @@ static int end_well(struct attempt *attempt, const struct operation_results *res
     if (!run->log.is_ended)
         run_event(run, EVENT_NORMAL, "ReconciliationSucceeded", "all resources are deleted");
     operation_log_success(run, summary);
-    spec_export(run, operation_ledger(attempt->operation));
-    r = release_finalizer(run, error);
+    r = spec_export(run, operation_ledger(attempt->operation), error);
+    if (r >= 0)
+        r = release_finalizer(run, error);
     if (r >= 0)
         attempt_end(attempt);
     return r;

@@ -63,6 +63,7 @@ static const char *const known[] = {
     "ProviderFailed",
     "ProviderHostNotAllowed",
     "ProviderNotAllowed",
+    "ProviderNotConfined",
     "ProviderNotFound",
     "ProviderPackageInvalid",
     "ProviderReplaced",

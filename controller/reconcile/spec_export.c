@@ -10,9 +10,11 @@
 #include "engine/base/str.h"
 #include "engine/state/gzip.h"
 
-#define TIMEOUT     10000      /* ms, of each request */
-#define MOST_BYTES  (1u << 20) /* of a Secret's data: the API server's bound */
-#define LABEL_BYTES 63         /* of a label's value */
+#define TIMEOUT     10000       /* ms, of each request */
+#define SLOT_TIME   1000        /* ms; a worker waits, and others have their turn */
+#define MOST_BYTES  (1u << 20)  /* of a Secret's data: the API server's bound */
+#define MOST_TEXT   (16u << 20) /* of the file, as text: no more is taken over, either */
+#define LABEL_BYTES 63          /* of a label's value */
 #define UUID_BYTES  36
 
 #define FIELD    "terraformState.to: "
@@ -30,6 +32,7 @@ struct written {
     const struct value *object; /* a reference; NULL: there is no Secret */
     const struct value *note;   /* the annotation; a reference, or NULL */
     struct buf data;            /* the gzipped file */
+    bool is_put_off;            /* the file is large, and others are being made */
 };
 
 static void written_done(struct written *written)
@@ -112,24 +115,70 @@ static bool is_as_we_left_it(const struct run *run, const struct written *writte
 
 /* ---- The file ---- */
 
-/* data: initialised; the gzipped file is added. */
-static int make_file(struct runtime *runtime, const struct ledger_records *records,
-                     const struct runtime_mark *mark, struct buf *data, struct error *error)
+static int too_large(int code, const char *what, struct error *error)
 {
-    _cleanup_buf_ struct buf text = BUF_INIT;
-    int r =
-        runtime->ops->foreign->write(runtime, records->items, records->count, mark, &text, error);
+    return err_set(error, code, "TerraformStateTooLarge",
+                   "the state file has more than %s: divide the Spec", what);
+}
 
+/* data: initialised; the gzipped file is added. */
+static int write_file(struct runtime *runtime, const struct ledger_records *records,
+                      const struct runtime_mark *mark, struct buf *data, struct error *error)
+{
+    struct buf text;
+    int r;
+
+    buf_init(&text, MOST_TEXT);
+    r = runtime->ops->foreign->write(runtime, records->items, records->count, mark, &text, error);
+    if (r == ERR_TOO_LARGE)
+        too_large(r, "16 MiB", error);
     if (r >= 0) {
         r = gzip_compress(text.data, text.length, data);
         if (r == ERR_TOO_LARGE)
-            err_set(error, r, "TerraformStateTooLarge",
-                    "the state file has more than 1 MiB when it is gzipped, which is all that a "
-                    "Secret holds: divide the Spec");
+            too_large(r, "1 MiB when it is gzipped, which is all that a Secret holds", error);
         else if (r < 0)
             err_set(error, r, NULL, "zlib does not work");
     }
     explicit_bzero(text.data, text.length);
+    buf_done(&text);
+    return r;
+}
+
+/* By what runtimes remember of their objects, of which the file is made. */
+static bool is_large(const struct ledger_records *records)
+{
+    struct buf text;
+    bool is_large;
+
+    buf_init(&text, RUNTIME_SMALL_ANSWER);
+    for (size_t i = 0; i < records->count && !buf_overflowed(&text); i++)
+        if (records->items[i]->memory)
+            json_write(&text, records->items[i]->memory, JSON_COMPACT);
+    is_large = buf_overflowed(&text);
+    explicit_bzero(text.data, text.length);
+    buf_done(&text);
+    return is_large;
+}
+
+/* The same. While it is made, a file takes many times its size in memory. */
+static int make_file(const struct run *run, struct runtime *runtime, struct written *written,
+                     const struct ledger_records *records, const struct runtime_mark *mark,
+                     struct buf *data, struct error *error)
+{
+    const struct reconcile_context *context = run->context;
+    struct slot slot = {.slots = context->slots, .namespace_name = run->subject.key.namespace_name};
+    int r = 0;
+
+    if (is_large(records))
+        r = slot_take(&slot, context->clock->monotonic(context->clock) + SLOT_TIME, run->cancel,
+                      error);
+    if (r == ERR_TIMEOUT) {
+        written->is_put_off = true;
+        err_set(error, r, "Timeout", "the state file is large, and others are made before it");
+    }
+    if (r >= 0)
+        r = write_file(runtime, records, mark, data, error);
+    slot_give_back(&slot);
     return r;
 }
 
@@ -259,7 +308,7 @@ static int check_lock(const struct run *run, const char *name, struct error *err
                    "Terraform holds the lock of the state, the Lease \"%s\"", lease_name);
 }
 
-static int replace(const struct run *run, struct runtime *runtime, const struct written *written,
+static int replace(const struct run *run, struct runtime *runtime, struct written *written,
                    const struct ledger_records *records, struct error *error)
 {
     struct runtime_mark mark = mark_of(written);
@@ -274,7 +323,7 @@ static int replace(const struct run *run, struct runtime *runtime, const struct 
     mark.lineage = written->object ? mark.lineage : lineage;
     mark.serial++;
     buf_init(&data, MOST_BYTES);
-    r = make_file(runtime, records, &mark, &data, error);
+    r = make_file(run, runtime, written, records, &mark, &data, error);
     if (r >= 0) {
         object = next_object(run, written, &data, &mark, count_resources(runtime, records));
         r = spec_secret_put(run, written->name, object, TIMEOUT, error);
@@ -285,19 +334,22 @@ static int replace(const struct run *run, struct runtime *runtime, const struct 
 
 /* ---- All ---- */
 
-static bool is_same(struct runtime *runtime, const struct written *written,
-                    const struct ledger_records *records)
+/* 1: it is what would be written; 0: it is not, or what would be cannot be. */
+static int is_same(const struct run *run, struct runtime *runtime, struct written *written,
+                   const struct ledger_records *records, struct error *error)
 {
     const struct runtime_mark mark = mark_of(written);
+    struct error problem = {0};
     struct buf data;
-    bool is_same;
+    int r;
 
     buf_init(&data, MOST_BYTES);
-    is_same = make_file(runtime, records, &mark, &data, NULL) >= 0 &&
-              data.length == written->data.length &&
-              memcmp(data.data, written->data.data, data.length) == 0;
+    r = make_file(run, runtime, written, records, &mark, &data, &problem);
+    if (r >= 0)
+        r = data.length == written->data.length &&
+            memcmp(data.data, written->data.data, data.length) == 0;
     buf_done(&data);
-    return is_same;
+    return r == ERR_TIMEOUT || r == ERR_CANCELLED ? err_copy(error, &problem) : r > 0;
 }
 
 /* NOTHING; or the Secret is as it has to be. */
@@ -315,8 +367,9 @@ static int bring_up_to_date(const struct run *run, struct runtime *runtime, stru
                        "the Secret \"%s\" is there already, and was not written for this Spec: "
                        "name another one, or delete it",
                        written->name);
-    if (written->object && is_same(runtime, written, records))
-        return 0;
+    r = written->object ? is_same(run, runtime, written, records, error) : 0;
+    if (r != 0)
+        return r < 0 ? r : 0;
     if (written->object && !is_as_we_left_it(run, written))
         return err_set(error, ERR_CONFLICT, CHANGED,
                        "the Secret \"%s\" was changed since it was written, perhaps by Terraform, "
@@ -357,7 +410,7 @@ static void note(struct run *run, const char *name, bool is_there, struct error 
                  problem->reason, "error", problem->message, NULL);
 }
 
-void spec_export(struct run *run, struct ledger *ledger)
+int spec_export(struct run *run, struct ledger *ledger, struct error *error)
 {
     struct runtime *runtime = spec_secret_runtime(run);
     _cleanup_(written_done) struct written written = {.name = spec_secret_of(run, "to").name,
@@ -367,10 +420,11 @@ void spec_export(struct run *run, struct ledger *ledger)
     int r;
 
     if (!runtime || !written.name || run->is_namespace_terminating)
-        return;
+        return 0;
     records = ledger_records(ledger);
     r = bring_up_to_date(run, runtime, &written, &records, &problem);
     ledger_records_done(&records);
     if (problem.code != ERR_CANCELLED && problem.code != ERR_FENCED)
         note(run, written.name, r != NOTHING, &problem);
+    return written.is_put_off ? err_copy(error, &problem) : 0;
 }

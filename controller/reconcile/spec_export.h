@@ -19,7 +19,10 @@
  * Brings the Secret up to date with the rights of the Spec's ServiceAccount, if the Spec asks for
  * one. What becomes of it is in run->written, for the status, with an event if it fails anew. It
  * does not fail the operation.
+ *
+ * ERR_TIMEOUT: the file is large, and was not made, because others were. Whoever removes State
+ * afterwards has to come again: the Secret may be all that says what is left. error: or NULL.
  */
-void spec_export(struct run *run, struct ledger *ledger);
+int spec_export(struct run *run, struct ledger *ledger, struct error *error);
 
 #endif

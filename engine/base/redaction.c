@@ -217,22 +217,61 @@ static bool have_secrets(const struct value *const *values, size_t n)
     return false;
 }
 
+/* Of a message; the rest is taken as one. */
+#define MOST_HINTS 8
+
+/* Cuts the hints into lines. */
+static size_t cut(char *hints, const char *lines[MOST_HINTS])
+{
+    size_t n = 0;
+
+    for (char *at = hints; *at && n < MOST_HINTS;) {
+        *at++ = '\0';
+        lines[n++] = at;
+        at += strcspn(at, "\n");
+    }
+    return n;
+}
+
+/* The texts of the redaction are the message's line, the reason, and the hints, which remain lines
+ * of their own. */
+static void write_redacted(struct error *error, struct redaction *redaction,
+                           const char *const *hints, size_t n_hints)
+{
+    _cleanup_free_ char *line = redaction_text(redaction, 0),
+                        *reason = redaction_text(redaction, 1);
+    size_t length = (size_t)(err_hints(error->message) - error->message);
+
+    error->message[length] = '\0';
+    if (line)
+        str_copy(error->message, sizeof(error->message), line);
+    if (reason)
+        str_copy(error->reason, sizeof(error->reason), err_reason(error->code));
+    for (size_t i = 0; i < n_hints; i++) {
+        _cleanup_free_ char *hint = redaction_text(redaction, 2 + i);
+
+        err_hint(error, "%s", hint ? hint : hints[i]);
+    }
+}
+
 void redact_error(struct error *error, const struct value *const *values, size_t n)
 {
     _cleanup_(redaction_free_p) struct redaction *redaction = NULL;
-    _cleanup_free_ char *message = NULL, *reason = NULL;
+    _cleanup_free_ char *line = NULL, *below = NULL;
+    const char *hints[MOST_HINTS];
+    size_t n_hints;
 
     if (!error || !error->code || !have_secrets(values, n))
         return;
+    below = str_new(err_hints(error->message));
+    line = str_new_n(error->message, strlen(error->message) - strlen(below));
+    n_hints = cut(below, hints);
     redaction = redaction_new();
-    redaction_add(redaction, error->message);
+    redaction_add(redaction, line);
     redaction_add(redaction, error->reason);
+    for (size_t i = 0; i < n_hints; i++)
+        redaction_add(redaction, hints[i]);
     for (size_t i = 0; i < n; i++)
         redaction_hide(redaction, values[i]);
-    message = redaction_text(redaction, 0);
-    reason = redaction_text(redaction, 1);
-    if (message)
-        str_copy(error->message, sizeof(error->message), message);
-    if (reason)
-        str_copy(error->reason, sizeof(error->reason), err_reason(error->code));
+    write_redacted(error, redaction, hints, n_hints);
 }

@@ -67,6 +67,20 @@ enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
     return WALK_PARKED;
 }
 
+void operation_yield(const struct node *node, enum step_kind kind)
+{
+    struct operation *operation = node->operation;
+    const struct steps *steps = operation->steps;
+    const uint32_t *of_kind = kind == STEP_APPLY ? steps->apply : steps->delete;
+
+    if (operation_ledger_when(node) != LEDGER_NOW)
+        return;
+    pthread_mutex_lock(&operation->lock);
+    if (walk_yield(operation->walk, of_kind[node->index]))
+        task_poke(operation->task);
+    pthread_mutex_unlock(&operation->lock);
+}
+
 int operation_set_deferred(const struct node *node, const char *reason, struct error *error)
 {
     if (!reason)

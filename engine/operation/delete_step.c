@@ -139,6 +139,8 @@ static int send(struct node *node, struct runtime_step *step, const struct recor
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
     r = operation_ops(node)->apply(step, &call, outcome, error);
+    if (r >= 0)
+        operation_yield(node, STEP_DELETE);
     node->may_be_replaced = record->call.until > asked_at || (r >= 0 && is_gone(outcome, step));
     /* State knows before the call counts as ended: nobody finds the record without the object. */
     if (r >= 0 && is_gone(outcome, step))

@@ -85,6 +85,23 @@ bool operation_is_in_flight(const struct operation *operation, const struct reco
     return record && record->status == RECORD_CREATING && operation_late_create(operation, record);
 }
 
+void operation_in_flight_until(const struct record *record, char ret_text[TIMESTAMP_SIZE])
+{
+    timestamp_format(record->call.until, ret_text);
+}
+
+static int wait_for_effect(const struct node *node, const struct record *record,
+                           struct error *error)
+{
+    char until[TIMESTAMP_SIZE];
+
+    operation_in_flight_until(record, until);
+    return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
+                   "%s%sthe answer to its creation was lost, and it may still take effect: it is "
+                   "left alone until %s, so that nothing is made twice",
+                   node->lost ? node->lost : "", node->lost ? ": " : "", until);
+}
+
 int operation_settle_doubt(struct operation *operation, struct node *node,
                            const struct record **record, struct error *error)
 {
@@ -96,8 +113,7 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
     if (!operation_is_doubtful(doubtful))
         return 0;
     if (operation_is_in_flight(operation, doubtful))
-        return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
-                       "the answer to its creation was lost, and it may still take effect");
+        return wait_for_effect(node, doubtful, error);
     r = find(node, doubtful, &outcome, &problem);
     if (r == ERR_UNSUPPORTED) {
         outcome_done(&outcome);

@@ -1,6 +1,7 @@
 /* Making a resource, and recording it in State before and after. */
 #include <stdio.h>
 
+#include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 
@@ -314,6 +315,15 @@ void operation_note_reading(struct operation *operation, struct node *node,
 
 /* ---- The call ---- */
 
+static void note_doubt(struct node *node, const struct error *failure)
+{
+    const char *message = failure->message;
+
+    node->is_in_doubt = true;
+    free(node->lost);
+    node->lost = str_new_n(message, (size_t)(err_hints(message) - message));
+}
+
 /* An error of the ledger is not the call's: the ledger keeps what it could not store, and nothing
  * new begins. */
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
@@ -322,8 +332,11 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     struct runtime_call call = operation_call(operation, node->large);
     int r = operation_ops(node)->apply(step, &call, outcome, error);
 
+    if (r != ERR_CONFLICT) /* after which it is planned and made again */
+        operation_yield(node, STEP_APPLY);
     if (r < 0) {
-        node->is_in_doubt = node->is_in_doubt || is_in_doubt(outcome);
+        if (is_in_doubt(outcome))
+            note_doubt(node, error);
         land_failure(operation, node, step, outcome, NULL);
         return r;
     }

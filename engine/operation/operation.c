@@ -33,6 +33,7 @@ static void free_nodes(struct operation *operation)
         operation_unsubscribe(node);
         plan_step_free(node->step);
         plan_step_free(node->removal);
+        free(node->lost);
         observation_done(&node->hint);
         value_unref(node->attributes);
         value_unref(node->extensions);

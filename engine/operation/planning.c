@@ -163,10 +163,16 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
  * change is deferred. */
 static bool may_still_be_made(struct operation *operation, struct plan_change *change)
 {
+    char until[TIMESTAMP_SIZE];
+
     if (!operation_is_in_flight(operation, change->record))
         return false;
+    operation_in_flight_until(change->record, until);
     change->action = PLAN_DEFERRED;
-    change->reason = "its creation was begun before a restart, and may still take effect";
+    change->reason = operation_text(operation,
+                                    "its creation was begun, and may still take effect: it is left "
+                                    "alone until %s, so that nothing is made twice",
+                                    until);
     return true;
 }
 

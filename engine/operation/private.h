@@ -34,6 +34,7 @@
 #include <pthread.h>
 
 #include "engine/base/strmap.h"
+#include "engine/base/timestamp.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/relations.h"
 #include "engine/operation/operation.h"
@@ -76,6 +77,7 @@ struct node {
     bool was_deleted;               /* and a late create may make it again, to be deleted again */
     bool is_only_intended;          /* State got an intent of it, and no call makes it yet */
     bool is_in_doubt;               /* a call that makes it got no answer: it may have had effect */
+    char *lost;                     /* owned: why there was no answer; NULL: not known */
     bool needs_plan;                /* its step was tried, or does not hold any more */
     bool needs_removal_plan;        /* likewise, for the step that deletes */
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
@@ -301,6 +303,8 @@ int operation_check_reading(const struct record *record, struct error *error);
 int64_t operation_late_create(const struct operation *operation, const struct record *record);
 /* The creation of the record's object was begun, and may still take effect. */
 bool operation_is_in_flight(const struct operation *operation, const struct record *record);
+/* When that creation cannot take effect any more. */
+void operation_in_flight_until(const struct record *record, char ret_text[TIMESTAMP_SIZE]);
 /* Settles a record whose creation was begun, and whose outcome was never recorded, by a read.
  * *record is replaced; NULL: there is no object. Where it cannot be found, the record stays as it
  * is: doubtful. ERR_CONFLICT OutcomeUnknown: the object may still be made, and is not looked for
@@ -406,6 +410,9 @@ void operation_set_action(struct node *node, enum plan_action action);
 /* A step has ended: wakes the barrier and the other half of its change, which may have waited for
  * it. Under the lock. */
 void operation_wake_waiting(struct operation *operation, uint32_t step);
+/* The call of a node's visit has ended, and State is to get its outcome: where a write of State is
+ * waited for, another visit begins meanwhile. kind: of the visited step. */
+void operation_yield(const struct node *node, enum step_kind kind);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
 /* ERR_UNAVAILABLE Deferred, or OPERATION_NEEDS_APPROVAL. reason: of the runtime; or NULL. */

@@ -13,7 +13,8 @@
  *                   or by ledger_flush().
  *
  * Group commit: changes of several threads share one write. The first thread that finds no write
- * under way writes for all threads that wait. The ledger has no thread of its own.
+ * under way writes for all threads that wait. While calls are under way, it gives them a few ms to
+ * end, and to be in the same write. The ledger has no thread of its own.
  *
  * A save writes the whole document, or, if State is large and the store supports append, appends an
  * entry with the changed records. Each save is a compare-and-swap. If another process

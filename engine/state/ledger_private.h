@@ -48,6 +48,9 @@
 /* ms between two saves of LEDGER_SOON outcomes, counted from the end of the last attempt. */
 #define SAVE_INTERVAL 1000
 
+/* ms that a save waits for more changes while calls are under way. */
+#define GATHER_TIME 2
+
 /* ms. One call retries a failed save for SAVE_PATIENCE. The pause between two attempts doubles,
  * from SAVE_WAIT_FIRST up to SAVE_WAIT_MOST. */
 #define SAVE_PATIENCE   10000

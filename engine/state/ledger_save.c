@@ -213,12 +213,32 @@ static bool save_one(struct ledger *ledger, int64_t patience, struct error *prob
     return false;
 }
 
+static size_t count_begins(const struct ledger *ledger)
+{
+    size_t count = 0;
+
+    for (const struct begin *begin = ledger->begins; begin; begin = begin->next)
+        count++;
+    return count;
+}
+
+/* While calls are under way, waits for those that are about to end: their outcomes, and what begins
+ * after them, share the write. */
+static void gather(struct ledger *ledger)
+{
+    const struct clock_source *clock = ledger->table->config.clock;
+
+    if (calls_count(ledger->calls) > count_begins(ledger))
+        clock->wait(clock, &ledger->never, &ledger->lock, clock->monotonic(clock) + GATHER_TIME);
+}
+
 static void work(struct ledger *ledger, int64_t patience)
 {
     struct error problem = {0};
     uint64_t waiting;
 
     ledger_work_begin(ledger);
+    gather(ledger);
     if (ledger->patient)
         patience = SAVE_PATIENCE; /* some waiting thread wants the retries */
     do {

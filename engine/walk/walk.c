@@ -32,7 +32,8 @@ struct group {
     bool was_again;  /* the visit begun last was a revisit */
     struct heap open_ranks;
     struct queue again; /* ready for a revisit */
-    unsigned under_way;
+    unsigned under_way; /* without those that have yielded */
+    unsigned yielded;
 };
 
 struct node {
@@ -45,6 +46,7 @@ struct node {
     uint32_t missing;        /* dependencies that have not released it */
     unsigned visits;
     bool is_woken;                /* since its last visit began */
+    bool has_yielded;             /* its visit has */
     bool has_released_dependents; /* every node that ended DONE has, too */
 };
 
@@ -251,7 +253,7 @@ static void begin(struct walk *walk, int64_t now, struct walk_visit *ret)
     group->under_way++;
     walk->n_under_way++;
     node->phase = VISITED;
-    node->is_woken = false;
+    node->is_woken = node->has_yielded = false;
     *ret =
         (struct walk_visit){.node = number, .count = node->visits++, .retry_after = DEFAULT_RETRY};
     offer(walk, group);
@@ -303,9 +305,14 @@ static void park(struct walk *walk, const struct walk_visit *visit, int64_t now)
 
 static void leave(struct walk *walk, struct node *node)
 {
+    struct group *group = node->rank->group;
+
     assert(node->phase == VISITED);
     walk->n_under_way--;
-    node->rank->group->under_way--;
+    if (node->has_yielded)
+        group->yielded--;
+    else
+        group->under_way--;
     let_go_of_rank(walk, node);
 }
 
@@ -327,6 +334,24 @@ bool walk_end_visit(struct walk *walk, const struct walk_visit *visit, enum walk
     }
     offer(walk, walk->nodes[visit->node].rank->group);
     is_news = walk->first_offer || !walk->n_left;
+    pthread_mutex_unlock(&walk->lock);
+    return is_news;
+}
+
+bool walk_yield(struct walk *walk, uint32_t number)
+{
+    struct node *node = &walk->nodes[number];
+    struct group *group = node->rank->group;
+    bool is_news;
+
+    pthread_mutex_lock(&walk->lock);
+    if (!node->has_yielded && group->yielded < walk->config.parallelism) {
+        node->has_yielded = true;
+        group->yielded++;
+        group->under_way--;
+        offer(walk, group);
+    }
+    is_news = walk->first_offer;
     pthread_mutex_unlock(&walk->lock);
     return is_news;
 }

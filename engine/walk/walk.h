@@ -19,6 +19,9 @@
  * free for it. A first visit that takes longer than `patience` does not hold
  * higher ranks back any more. Parked nodes hold back only what depends on them.
  *
+ * A visit that has done its work, and waits until that is recorded, may yield: another visit of its
+ * group begins in its place. The nodes that wait for it go on waiting for its end.
+ *
  * When the walk is stopped no visit begins any more. What is not being visited
  * ends at once, CANCELLED, or, where it was visited before, TIMED_OUT if the
  * walk was stopped for that. Visits under way come to their end; DONE and
@@ -60,7 +63,8 @@ struct walk_config {
     const struct graph *graph; /* borrowed; its ranks are used, lower ones first */
     const uint16_t *groups; /* of each node, below n_groups; read by walk_new(); NULL: all in 0 */
     uint16_t n_groups;      /* 0: 1 */
-    unsigned parallelism;   /* visits under way at once, of each group; 0: 1 */
+    unsigned parallelism;   /* visits under way at once, of each group, and as many that have
+                               yielded; 0: 1 */
     int64_t patience; /* ms for which a first visit holds higher ranks back; 0: without end */
     /* A node has ended, by its own visit's verdict or otherwise. cause: of SKIPPED, the node that
      * failed, near or far; else UINT32_MAX. May be NULL. */
@@ -90,6 +94,10 @@ enum walk_state walk_next(struct walk *walk, int64_t now, struct walk_visit *ret
 /* How it went; now: as above. True: there is a visit to begin now, or the walk is over. */
 bool walk_end_visit(struct walk *walk, const struct walk_visit *visit, enum walk_verdict verdict,
                     int64_t now);
+
+/* The visit of the node yields, unless as many visits of its group as may be under way at once have
+ * yielded and not ended. True: there is a visit to begin now. */
+bool walk_yield(struct walk *walk, uint32_t node);
 
 /* The node is visited again soon: at once if it is parked; after that, if it is being visited and
  * parks. Of other nodes: nothing. True: the node was parked, and there is a visit to begin now. */

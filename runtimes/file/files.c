@@ -9,6 +9,8 @@
 
 #include "engine/base/str.h"
 #include "runtimes/file/private.h"
+#include "runtimes/io/close.h"
+#include "runtimes/io/write.h"
 
 #define READ_BYTES (64u << 10)
 
@@ -29,15 +31,9 @@ int file_corrupt(const char *path, const char *how, struct error *error)
     return err_set(error, ERR_CORRUPT, FILE_CORRUPT, "%s %s", path, how);
 }
 
-static void close_p(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
 int file_read(const char *path, struct buf *to, struct error *error)
 {
-    _cleanup_(close_p) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    _cleanup_(close_fd_p) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     char bytes[READ_BYTES];
     ssize_t n;
 
@@ -57,43 +53,28 @@ int file_read(const char *path, struct buf *to, struct error *error)
     return 0;
 }
 
-static bool write_all(int fd, const char *bytes, size_t length)
-{
-    while (length) {
-        ssize_t n = write(fd, bytes, length);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return false;
-        bytes += n;
-        length -= (size_t)n;
-    }
-    return true;
-}
-
 int file_write(const char *path, mode_t mode, const struct buf *bytes, struct error *error)
 {
-    _cleanup_(close_p) int fd =
+    _cleanup_(close_fd_p) int fd =
         open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, mode);
 
     if (fd < 0)
         return file_error("making", path, error);
-    if (!write_all(fd, bytes->data, bytes->length) || fdatasync(fd) < 0)
+    if (write_all(fd, bytes->data, bytes->length) < 0 || fdatasync(fd) < 0)
         return file_error("writing", path, error);
     return 0;
 }
 
 int file_extend(const char *path, off_t at, const struct buf *bytes, struct error *error)
 {
-    _cleanup_(close_p) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+    _cleanup_(close_fd_p) int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
     int r;
 
     if (fd < 0)
         return file_error("opening", path, error);
     if (ftruncate(fd, at) < 0 || lseek(fd, at, SEEK_SET) < 0)
         return file_error("writing", path, error);
-    if (write_all(fd, bytes->data, bytes->length) && fdatasync(fd) == 0)
+    if (write_all(fd, bytes->data, bytes->length) == 0 && fdatasync(fd) == 0)
         return 0;
     r = file_error("writing", path, error);
     if (ftruncate(fd, at) < 0)
@@ -103,7 +84,7 @@ int file_extend(const char *path, off_t at, const struct buf *bytes, struct erro
 
 int file_sync_folder(const char *path, struct error *error)
 {
-    _cleanup_(close_p) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(close_fd_p) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     if (fd < 0 || fsync(fd) < 0)
         return file_error("syncing", path, error);

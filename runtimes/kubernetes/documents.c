@@ -118,6 +118,37 @@ static int swap_head(const struct task *task, struct document_file *file, const 
                              : err_copy(error, &problem);
 }
 
+/* In place of the head, or of none: one that says that there is no document. */
+static int put_mark(const struct task *task, struct document_file *file, struct error *error)
+{
+    const struct buf nothing = BUF_INIT;
+    struct head head;
+    int r;
+
+    kube_head_init(&head);
+    kube_head_set(&head, HEAD_CHUNKED, "true");
+    kube_head_set(&head, HEAD_REMOVED, "true");
+    r = swap_head(task, file, &head, &nothing, &head.version, error);
+    if (r < 0) {
+        kube_head_done(&head);
+        return r;
+    }
+    kube_document_forget(file);
+    file->seen = head;
+    return 0;
+}
+
+/* Before the first chunk of a document there is a head: whoever takes the chunk for garbage changes
+ * that head first, and this write fails. */
+static int reserve(const struct task *task, struct document_file *file,
+                   const struct document *document, struct error *error)
+{
+    bool has_chunks = kube_part_has_chunks(PART_OPEN, &document->open) ||
+                      kube_part_has_chunks(PART_SECRET, &document->secret);
+
+    return file->seen.version || !has_chunks ? 0 : put_mark(task, file, error);
+}
+
 /* Adds the garbage that this write leaves: chunks of the head that was read, except those kept, and
  * its segments. */
 static void add_seen(const struct document_file *file, const struct head *keep, struct garbage *to)
@@ -161,6 +192,8 @@ static int documents_write(struct store_file *base, const struct store_call *cal
          is_chunked = kube_document_is_clean(file) || file->seen.fields[HEAD_CHUNKED];
     int r = may_change(file, call, error);
 
+    if (r >= 0)
+        r = reserve(&task, file, document, error);
     if (r < 0)
         return r;
     kube_head_init(&head);
@@ -215,28 +248,15 @@ static int documents_append(struct store_file *base, const struct store_call *ca
 
 /* ---- Removing ---- */
 
-/* In place of the head, one that says that there is no document: what is left of it is still found
- * by a list, after an error or a kill. */
+/* The document has no head from one moment to the next: what is left of it is still found by a
+ * list, after an error or a kill. */
 static int mark_removed(const struct task *task, struct document_file *file, struct error *error)
 {
-    const struct buf nothing = BUF_INIT;
-    struct head head;
     int r = 0;
 
-    kube_head_init(&head);
-    kube_head_set(&head, HEAD_CHUNKED, "true");
-    kube_head_set(&head, HEAD_REMOVED, "true");
     if (file->seen.fields[HEAD_JOURNAL])
         r = kube_journal_close(task, file, error);
-    if (r == 0)
-        r = swap_head(task, file, &head, &nothing, &head.version, error);
-    if (r < 0) {
-        kube_head_done(&head);
-        return r;
-    }
-    kube_document_forget(file);
-    file->seen = head;
-    return 0;
+    return r < 0 ? r : put_mark(task, file, error);
 }
 
 static int remove_head(const struct task *task, struct document_file *file, struct error *error)

@@ -26,14 +26,20 @@
  * create is removed only when that cannot come any more; until then remove() is ERR_UNAVAILABLE
  * STORE_OUTCOME_UNKNOWN.
  *
+ * The first write of a document with chunks creates the head before them, as one that says that the
+ * document is removed, and swaps it when they are there. So every chunk in the making has a head
+ * that whoever removes it has to change first. A removal that saw no head either finds no chunk of
+ * such a write, or finds that there is a head by now, and conflicts.
+ *
  * Garbage is an object of a document that the head does not reach. The store lists and deletes
  * garbage before a process first swaps the head of a document with chunks, and when it removes a
  * document. To remove one with chunks, the head is first swapped for one that says that the
  * document is removed, and is deleted when the chunks are gone. Until then the document cannot be
  * read, but list() names it, so that a removal that failed or was killed is repeated.
  *
- * If a process is killed before it writes the head of a new document, that document's chunks have
- * no head. Nobody may ever write that document again, so tidy() looks for such chunks.
+ * A chunk may be left without a head: by a write that went on while another process removed the
+ * document, or by an earlier version of the operator, which made the head last. Nobody may ever
+ * write that document again, so tidy() looks for such chunks.
  */
 #ifndef RUNTIMES_KUBERNETES_DOCUMENTS_H
 #define RUNTIMES_KUBERNETES_DOCUMENTS_H

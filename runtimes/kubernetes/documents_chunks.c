@@ -228,17 +228,28 @@ static bool keep_chunks(const struct document_file *file, enum part part, const 
     return true;
 }
 
+/* 0: it is empty, or goes into the head itself. */
+static size_t count_chunks(enum part part, const struct buf *bytes)
+{
+    size_t chunks = (bytes->length + LIMIT_CHUNK_BYTES - 1) / LIMIT_CHUNK_BYTES;
+
+    return part == PART_OPEN && chunks == 1 ? 0 : chunks;
+}
+
+bool kube_part_has_chunks(enum part part, const struct buf *bytes)
+{
+    return count_chunks(part, bytes);
+}
+
 int kube_part_write(const struct task *task, const struct document_file *file, enum part part,
                     const struct buf *bytes, struct head *head, struct error *error)
 {
-    size_t chunks = (bytes->length + LIMIT_CHUNK_BYTES - 1) / LIMIT_CHUNK_BYTES;
+    size_t chunks = count_chunks(part, bytes);
     char own[HASH_HEX_SIZE], tag[TAG_SIZE];
 
     if (chunks > LIMIT_CHUNKS)
         return err_set(error, ERR_TOO_LARGE, NULL, "a document of %zu bytes: at most %u chunks",
                        bytes->length, (unsigned)LIMIT_CHUNKS);
-    if (part == PART_OPEN && chunks == 1)
-        chunks = 0;
     if (part == PART_SECRET && chunks == 0) {
         set_part(head, part, NULL, 0, NULL);
         return 0;

@@ -1,5 +1,5 @@
-/* Chunks and segments of documents that were never made, because the process that was about to was
- * killed: documents_private.h. */
+/* Chunks and segments of documents that have no head, because another process removed the document
+ * while they were made: documents_private.h. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"

@@ -48,7 +48,8 @@ enum head_field {
     HEAD_SECRET_TAG,
     HEAD_CHUNKED, /* "true": the document had chunks, so there may be garbage */
     HEAD_JOURNAL, /* the name of the first segment; missing: no entries */
-    HEAD_REMOVED, /* "true": there is no such document any more, but perhaps garbage of it */
+    HEAD_REMOVED, /* "true": there is no such document, not yet or not any more, but perhaps garbage
+                     of it */
     HEAD_FIELDS,
 };
 
@@ -185,6 +186,8 @@ void kube_document_moved(struct document_file *file, char *version);
 int kube_part_read(const struct task *task, const struct document_file *file, struct head *head,
                    const struct value *object, enum part part, struct buf *to,
                    struct error *error);
+/* True if these bytes are not written into the head itself. */
+bool kube_part_has_chunks(enum part part, const struct buf *bytes);
 /* Writes the chunks of a part, unless the head that was read has the same content. Sets the part's
  * fields in the new head. */
 int kube_part_write(const struct task *task, const struct document_file *file, enum part part,

@@ -47,6 +47,19 @@ static int check_result(const struct tf_step *step, const struct visit *visit,
     return r;
 }
 
+/* What the provider made, if it made anything, is not known where its answer cannot be read. */
+static int observe(const struct tf_step *step, const struct visit *visit,
+                   const struct tf_state *now, struct runtime_outcome *ret, struct error *error)
+{
+    int r = visit_observe(visit, now, step->base.attributes, step->sensitive, ret, error);
+
+    if (r < 0) {
+        ret->certainty = OUTCOME_IN_DOUBT;
+        ret->until = system_clock.now(&system_clock); /* it has answered: nothing comes later */
+    }
+    return r;
+}
+
 static int carry_out(const struct tf_step *step, struct visit *visit, struct runtime_outcome *ret,
                      struct error *error)
 {
@@ -67,13 +80,13 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
         ret->certainty = was_sent ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
         return r;
     }
-    if (r < 0)
-        return judge_failure(step, &now, ret)
-                   ? (visit_observe(visit, &now, step->base.attributes, step->sensitive, ret, NULL),
-                      r)
-                   : r;
+    if (r < 0) {
+        if (judge_failure(step, &now, ret))
+            observe(step, visit, &now, ret, NULL);
+        return r;
+    }
     ret->certainty = OUTCOME_KNOWN;
-    r = visit_observe(visit, &now, step->base.attributes, step->sensitive, ret, error);
+    r = observe(step, visit, &now, ret, error);
     return r < 0 ? r : check_result(step, visit, ret, error);
 }
 
@@ -100,11 +113,12 @@ int tf_apply(struct runtime_step *base, const struct runtime_call *call,
                     visit.instance->provider->name);
     if (r >= 0)
         r = carry_out(step, &visit, ret, &failure);
-    visit_end(&visit);
     if (r < 0) {
         redact_error(&failure, &ret->now.result, 1);
         need_redact(step->need, &failure);
+        visit_blame(&visit, &failure);
     }
+    visit_end(&visit);
     return err_copy(error, &failure);
 }
 
@@ -146,8 +160,10 @@ int tf_read(struct runtime_session *session, const struct runtime_target *target
     r = visit_begin(&visit, session->runtime->pool, need, type, call, &failure);
     if (r >= 0)
         r = read_state(target, &visit, ret, &failure);
-    visit_end(&visit);
-    if (r < 0)
+    if (r < 0) {
         need_redact(need, &failure);
+        visit_blame(&visit, &failure);
+    }
+    visit_end(&visit);
     return err_copy(error, &failure);
 }

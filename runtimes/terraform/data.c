@@ -128,6 +128,15 @@ static int plan(struct reading *reading, struct error *error)
                : read_now(reading, error);
 }
 
+/* What the schema calls sensitive is known here alone. */
+static void hide_secrets(const struct reading *reading, struct error *failure)
+{
+    const struct runtime_step *step = &reading->step->base;
+
+    redact_error(failure, (const struct value *const[]){step->result, step->attributes}, 2);
+    need_redact(reading->step->need, failure);
+}
+
 int data_plan(struct runtime_session *session, const struct runtime_target *target,
               const struct runtime_call *call, struct runtime_step **ret, struct error *error)
 {
@@ -138,8 +147,8 @@ int data_plan(struct runtime_session *session, const struct runtime_target *targ
     if (r >= 0)
         r = plan(&reading, &failure);
     if (r < 0) {
-        redact_error(&failure, (const struct value *const[]){reading.step->base.result}, 1);
-        need_redact(reading.step->need, &failure);
+        hide_secrets(&reading, &failure);
+        visit_blame(&reading.visit, &failure);
         return err_copy(error, &failure);
     }
     *ret = &reading.step->base;

@@ -7,16 +7,19 @@
  * a later one has a newer version.
  *
  * That is done by a few threads of its own, one provider at a time each, and one thread at a time
- * for each provider. A caller waits for a moment; then it gets an error, and asks again later. What
+ * for each provider. Namespaces take turns, and their parts of the queue and of the results are
+ * bounded (looks.h). A caller waits for a moment; then it gets an error, and asks again later. What
  * has failed is tried again after a while, longer each time; until then its error is the answer.
  *
- * A version that was found stays the one until the operator ends.
+ * A version that was found stays the one until the operator ends. While a source cannot be reached,
+ * a Spec gets the version that it has used so far, if there is a copy (recorded.h).
  *
  * Thread-safe.
  */
 #ifndef RUNTIMES_TERRAFORM_FINDER_H
 #define RUNTIMES_TERRAFORM_FINDER_H
 
+#include "runtimes/terraform/known.h"
 #include "runtimes/terraform/lock_file.h"
 #include "runtimes/terraform/package/cache.h"
 #include "runtimes/terraform/remote.h"
@@ -49,16 +52,23 @@ struct found {
 };
 void found_done(struct found *found); /* accepts one that is all zeroes */
 
+/* Who looks for what. Borrowed. */
+struct finder_ask {
+    const char *namespace_name;
+    const struct source *allowed; /* the flag's, with its constraint */
+    const struct source *wanted;  /* the Spec's */
+    const struct known *known;    /* what the Spec has used; or NULL */
+};
+
 /*
- * allowed: the flag's, with its constraint; wanted: the Spec's. deadline: ms, monotonic. *ret:
- * found_done().
+ * deadline: ms, monotonic. *ret: found_done().
  *   ERR_NOT_FOUND ProviderNotFound; ERR_INVALID ProviderChecksum, ProviderPackageInvalid
- *   ERR_UNAVAILABLE ProviderDownloading: it is under way
+ *   ERR_UNAVAILABLE ProviderDownloading: it is under way, or the namespace wants too many
  *   ERR_UNAVAILABLE, ERR_INVALID ProviderDownloadFailed; ERR_FORBIDDEN ProviderHostNotAllowed
  *   ERR_UNAVAILABLE ProviderCacheFull, ProviderCacheFailed
  */
-int finder_find(struct finder *finder, const struct source *allowed, const struct source *wanted,
-                int64_t deadline, struct cancel *cancel, struct found *ret, struct error *error);
+int finder_find(struct finder *finder, const struct finder_ask *ask, int64_t deadline,
+                struct cancel *cancel, struct found *ret, struct error *error);
 
 /* What was found for this is not what was expected: it is looked for again when it is asked for the
  * next time, if the last look is a while ago. */

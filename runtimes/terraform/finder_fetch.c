@@ -7,6 +7,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/close.h"
 #include "runtimes/io/write.h"
 #include "runtimes/terraform/mirror.h"
 #include "runtimes/terraform/network_mirror.h"
@@ -19,12 +20,6 @@
 /* Whose hashes these are. */
 #define LOCK_FILE "the file of --terraform-lock-file"
 #define MIRROR    "the mirror"
-
-static void close_p(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
 
 /* ---- Where it is ---- */
 
@@ -129,7 +124,7 @@ static int read_failed(const char *path, struct error *error)
 static int copy_archive(const char *path, int to, uint64_t most, char ret_sha256[HASH_HEX_SIZE],
                         struct error *error)
 {
-    _cleanup_(close_p) int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    _cleanup_(close_fd_p) int from = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     _cleanup_(hash_free_p) struct hash *hash = hash_new();
     _cleanup_free_ char *chunk = mem_new(CHUNK);
     uint64_t bytes = 0;
@@ -193,7 +188,7 @@ static int fetch_archive(const struct fetching *fetching, const struct checking 
                          struct package **ret, struct error *error)
 {
     _cleanup_(staging_done) struct staging staging = STAGING_INIT;
-    _cleanup_(close_p) int archive = -1;
+    _cleanup_(close_fd_p) int archive = -1;
     char zh[HASH_HEX_SIZE];
     int r;
 

@@ -88,6 +88,32 @@ void known_unref(struct known *known)
     free(known);
 }
 
+/* version: NULL: any. */
+static const struct used *ith(const struct known *known, const char *address, const char *version,
+                              size_t i)
+{
+    for (size_t at = 0; known && at < known->count; at++)
+        if (str_equal(known->items[at].address, address) &&
+            (!version || str_equal(known->items[at].version, version)) && i-- == 0)
+            return &known->items[at];
+    return NULL;
+}
+
+const char *known_version(const struct known *known, const char *address, size_t i)
+{
+    const struct used *used = ith(known, address, NULL, i);
+
+    return used ? used->version : NULL;
+}
+
+const char *known_hash(const struct known *known, const char *address, const char *version,
+                       size_t i)
+{
+    const struct used *used = ith(known, address, version, i);
+
+    return used ? used->h1 : NULL;
+}
+
 int known_check(const struct known *known, const char *address, const char *version,
                 const char *name, const char *h1, struct error *error)
 {

@@ -23,6 +23,12 @@ struct known *known_ref(struct known *known);
 void known_unref(struct known *known);
 DEFINE_CLEANUP(struct known *, known_unref)
 
+/* The versions of a provider, which may repeat, and the hashes of one: the i-th that State has.
+ * NULL: there are no more, or known is NULL. Borrowed. */
+const char *known_version(const struct known *known, const char *address, size_t i);
+const char *known_hash(const struct known *known, const char *address, const char *version,
+                       size_t i);
+
 /* address: "registry.terraform.io/hashicorp/random"; name: for messages, "hashicorp/random 3.7.2".
  * ERR_FORBIDDEN ProviderChanged. known: NULL: everything will do. */
 int known_check(const struct known *known, const char *address, const char *version,

@@ -91,39 +91,73 @@ static const struct value *at(const struct value *value, const char *const *keys
     return value;
 }
 
-/* Takes the reference to config over. A path that the state or the configuration does not have
- * changes nothing. */
-static const struct value *keep(const struct value *config, const struct value *before,
-                                const char *const *keys, size_t n)
+static bool is_map(const struct tf_type *type, const char *const *keys, size_t n)
 {
-    const struct value *kept = at(before, keys, n), *changed;
-
-    if (!config || !kept || !at(config, keys, n))
-        return config;
-    changed = value_with_path(config, keys, n, kept);
-    value_unref(config);
-    return changed;
+    for (size_t i = 0; i < n && type; i++)
+        type = type->kind == TF_OBJECT ? tf_type_member(type, keys[i], strlen(keys[i])) : NULL;
+    return type && type->kind == TF_MAP;
 }
 
-const struct value *lifecycle_ignore(const struct value *extensions, const struct value *config,
-                                     const struct value *before)
+/* A key of a map comes back, or goes. */
+static const struct value *keep_key(const struct value *config, const struct value *kept,
+                                    const char *const *keys, size_t n)
+{
+    const struct value *map = at(config, keys, n - 1);
+
+    if (!map || value_is(map, VALUE_UNKNOWN))
+        return value_ref(config);
+    if (kept)
+        return value_with_path(config, keys, n, kept);
+    return at(config, keys, n) ? value_without_path(config, keys, n) : value_ref(config);
+}
+
+/* A path that the state or the configuration does not have changes nothing. */
+static const struct value *keep(const struct value *config, const struct value *before,
+                                const struct tf_type *type, const char *const *keys, size_t n)
+{
+    const struct value *kept = at(before, keys, n);
+
+    if (n > 1 && is_map(type, keys, n - 1))
+        return keep_key(config, kept, keys, n);
+    return kept && at(config, keys, n) ? value_with_path(config, keys, n, kept) : value_ref(config);
+}
+
+static bool ignores_all(const struct value *extensions)
+{
+    return str_equal(value_string(setting(extensions, "ignoreChanges")), "all");
+}
+
+static const struct value *keep_all(const struct value *extensions, const struct tf_block *block,
+                                    const struct value *config, const struct value *before)
 {
     const struct value *paths = setting(extensions, "ignoreChanges");
     const struct value *kept = value_ref(config);
 
-    if (!before)
-        return kept;
-    for (size_t i = 0; value_is(paths, VALUE_ARRAY) && i < value_count(paths); i++) {
+    for (size_t i = 0; value_is(paths, VALUE_ARRAY) && i < value_count(paths) && kept; i++) {
         _cleanup_free_ char *path = str_new(value_string(value_at(paths, i)));
+        _cleanup_value_ const struct value *last = kept;
         const char *keys[MOST_KEYS];
 
-        kept = keep(kept, before, keys, cut(path, keys));
-    }
-    for (size_t i = 0; str_equal(value_string(paths), "all") && i < value_count(config); i++) {
-        size_t length;
-        const char *key = value_member_key(config, i, &length);
-
-        kept = keep(kept, before, &key, 1);
+        kept = keep(last, before, block->type, keys, cut(path, keys));
     }
     return kept;
+}
+
+const struct value *lifecycle_ignore(const struct value *extensions, const struct tf_block *block,
+                                     const struct value *config, const struct value *before)
+{
+    if (!before)
+        return value_ref(config);
+    if (ignores_all(extensions))
+        return tf_without_computed(block, before);
+    return keep_all(extensions, block, config, before);
+}
+
+const struct value *lifecycle_revert(const struct value *extensions, const struct tf_block *block,
+                                     const struct value *planned, const struct value *before)
+{
+    if (!before)
+        return value_ref(planned);
+    return ignores_all(extensions) ? value_ref(before)
+                                   : keep_all(extensions, block, planned, before);
 }

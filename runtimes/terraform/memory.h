@@ -20,6 +20,9 @@
 int memory_make(const struct resource_type *type, const struct tf_state *state,
                 const struct value *sensitive, const struct value **ret, struct error *error);
 
+/* The same package of the provider wrote it, for this type. */
+bool memory_is_of(const struct resource_type *type, const struct value *memory);
+
 /* Brings the state up to the provider's version, and its private data; that of another type is
  * moved by the provider. ERR_UNSUPPORTED CannotBeFound: there is no memory; ERR_UNSUPPORTED
  * NewerState: a newer version wrote it; ERR_INVALID MoveFailed: it is of another type, and stays

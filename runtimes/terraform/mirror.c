@@ -5,12 +5,7 @@
 #include <sys/stat.h>
 
 #include "engine/base/str.h"
-
-static void close_p(DIR **folder)
-{
-    if (*folder)
-        closedir(*folder);
-}
+#include "runtimes/io/close.h"
 
 static bool has_type(const char *path, mode_t type)
 {
@@ -56,7 +51,7 @@ int mirror_find(const char *folder, const struct wanted *wanted, struct offer *r
                 struct error *error)
 {
     _cleanup_free_ char *versions = str_printf("%s/%s", folder, wanted->source->address);
-    _cleanup_(close_p) DIR *entries = opendir(versions);
+    _cleanup_(close_folder_p) DIR *entries = opendir(versions);
     struct offer found = {0};
     struct dirent *entry;
 

@@ -104,10 +104,24 @@ static int encode_config(struct planning *planning, const struct value *before, 
     const struct value *extensions = planning->target->extensions;
 
     value_unref(planning->config);
-    planning->config = lifecycle_ignore(extensions, planning->wanted, before);
+    planning->config =
+        lifecycle_ignore(extensions, planning->visit.schema->block, planning->wanted, before);
+    if (!planning->config)
+        return err_set(error, ERR_TOO_LARGE, NULL, "the resource's configuration is too large");
     buf_reset(&planning->step->config);
     return tf_encode(&planning->step->config, planning->config, planning->visit.schema->block->type,
                      error);
+}
+
+/* The same package of the provider accepted these attributes before, and made the object of them.
+ * What it says of them cannot change: it is asked without its configuration, and offline. */
+static bool is_accepted(const struct planning *planning)
+{
+    const struct record *prior = planning->target->prior;
+
+    return prior && prior->status == RECORD_APPLIED &&
+           memory_is_of(&planning->visit.type, prior->memory) &&
+           value_equal(prior->attributes, planning->step->base.attributes);
 }
 
 static int configure(struct planning *planning, struct error *error)
@@ -122,7 +136,28 @@ static int configure(struct planning *planning, struct error *error)
     path_done(&path);
     if (r >= 0)
         r = encode_config(planning, NULL, error);
-    return r < 0 ? r : resource_validate(&planning->visit.type, &planning->step->config, error);
+    if (r < 0 || is_accepted(planning))
+        return r;
+    return resource_validate(&planning->visit.type, &planning->step->config, error);
+}
+
+/* What is ignored is not changed by what a legacy provider makes of the configuration, either. */
+static int revert(struct planning *planning, const struct value *before, struct error *error)
+{
+    const struct tf_block *block = planning->visit.schema->block;
+    const struct value *after =
+        lifecycle_revert(planning->target->extensions, block, planning->after, before);
+    struct buf *bytes = &planning->plan.planned.value;
+    bool is_same = after == planning->after;
+
+    value_unref(planning->after);
+    planning->after = after;
+    if (is_same)
+        return 0;
+    if (!after)
+        return err_set(error, ERR_TOO_LARGE, NULL, "what the provider planned is too large");
+    buf_reset(bytes);
+    return tf_encode(bytes, after, block->type, error);
 }
 
 /* Asks the provider for its plan; prior: the live object, or null for a new one. */
@@ -144,15 +179,20 @@ static int ask(struct planning *planning, const struct tf_state *prior, const st
         r = resource_plan(&planning->visit.type, prior, &bytes, &planning->step->config,
                           &planning->plan, error);
     value_assign(&planning->after, NULL);
+    /* Elements of a set that the provider's defaults have made equal are one. */
+    if (r >= 0)
+        r = tf_reorder(&planning->plan.planned.value, block->type, error);
     if (r >= 0)
         r = visit_decode(&planning->visit, &planning->plan.planned.value,
                          planning->step->base.attributes, &planning->after, error);
     if (r >= 0 && !planning->after)
         r = err_set(error, ERR_INTERNAL, "ProviderFailed",
                     "the provider planned no object for these attributes");
-    if (r >= 0 && !planning->plan.answer->legacy_type_system)
-        r = tf_check_planned(block, before, planning->config, planning->after, error);
-    return r;
+    if (r < 0)
+        return r;
+    if (planning->plan.answer->legacy_type_system)
+        return revert(planning, before, error);
+    return tf_check_planned(block, before, planning->config, planning->after, error);
 }
 
 static int ask_for_new(struct planning *planning, struct error *error)
@@ -310,12 +350,16 @@ static int plan_object(struct planning *planning, struct error *error)
     if (r < 0)
         return r;
     step->before = value_ref(planning->before);
-    if (planning->before)
-        return plan_existing(planning, error);
-    r = ask_for_new(planning, error);
-    if (r >= 0)
-        fill_changed(planning, PLAN_CREATE);
-    return r;
+    if (planning->before) {
+        r = plan_existing(planning, error);
+    } else {
+        r = ask_for_new(planning, error);
+        if (r >= 0)
+            fill_changed(planning, PLAN_CREATE);
+    }
+    /* The change is made by the configuration as it is written: what may only be written is in no
+     * state, and would be lost if its changes were ignored here, too. */
+    return r < 0 ? r : encode_config(planning, NULL, error);
 }
 
 /* A provider may refuse a deletion, and may need what it planned for it. */
@@ -432,6 +476,7 @@ static void hide_secrets(const struct planning *planning, struct error *failure)
     import_redact(import_id(planning->target), failure);
     if (planning->found)
         takeover_redact(&planning->visit, planning->found, failure);
+    visit_blame(&planning->visit, failure);
 }
 
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,

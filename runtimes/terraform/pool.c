@@ -1,7 +1,6 @@
 #include "runtimes/terraform/pool.h"
 
 #include <string.h>
-#include <sys/queue.h>
 #include <unistd.h>
 
 #include "engine/base/condition.h"
@@ -10,43 +9,21 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/environment.h"
 #include "runtimes/terraform/plugin/folder.h"
-#include "runtimes/terraform/quota.h"
+#include "runtimes/terraform/pooled.h"
 
 #define MOST_STREAMS   64    /* calls in flight to one process; others wait in libcurl */
-#define MOST_USES      20000 /* after which a process is started anew */
-#define MOST_GROWTH    (INT64_C(128) << 20) /* bytes; likewise, when it has grown by that */
-#define USES_PER_LOOK  16                   /* at its memory */
-#define USUAL_MEMORY   (INT64_C(64) << 20)  /* bytes of a process of which nothing is known yet */
-#define IDLE_TIME      60000                /* ms until a process that is not used is stopped */
-#define SWEEP_INTERVAL 5000                 /* ms */
-#define START_TIME     60000                /* ms for a process to start and to be configured */
-
-enum phase { STARTING, READY, FAILED };
-
-struct pooled {
-    struct instance base;    /* first */
-    struct package *package; /* that its program is of */
-    LIST_ENTRY(pooled) entry;
-    char key[HASH_HEX_SIZE];
-    char *namespace_name;         /* whose it is */
-    int64_t first_memory, memory; /* bytes: when it was ready, and when it was last looked at */
-    enum phase phase;
-    struct error error; /* of the start */
-    unsigned users;     /* who use it, or wait for it */
-    unsigned uses;
-    bool is_retired; /* it is given to nobody any more */
-    int64_t idle_since;
-};
-
-LIST_HEAD(pooled_list, pooled);
+#define USES_PER_LOOK  16    /* at its memory */
+#define IDLE_TIME      60000 /* ms until a process that is not used is stopped */
+#define SWEEP_INTERVAL 5000  /* ms */
+#define RETIRE_TIME    10000 /* ms that a namespace waits for its first process */
+#define START_TIME     60000 /* ms for a process to start and to be configured */
 
 struct pool {
     struct pool_config config;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct pooled_list list;
-    size_t count;
-    struct strmap providers; /* program -> struct provider */
+    struct strmap providers; /* provider_key() -> struct provider */
     struct finder *finder;
     char *folder; /* folder_claim() */
     int folder_lock;
@@ -71,15 +48,17 @@ const struct source *pool_find_allowed(const struct pool *pool, const struct sou
 
 /* ---- Starting a process ---- */
 
-/* With the lock: the provider whose program this is. */
+/* With the lock: the provider whose program this is. Several addresses may have the same program,
+ * and State keeps by which one an object was made. */
 static struct provider *provider_of(struct pool *pool, const struct source *source,
                                     const struct found *found)
 {
-    struct provider *provider = strmap_get(&pool->providers, found->program);
+    _cleanup_free_ char *key = provider_key(source, found);
+    struct provider *provider = strmap_get(&pool->providers, key);
 
     if (!provider) {
         provider = provider_new(source, found);
-        strmap_put(&pool->providers, provider->program, provider);
+        strmap_put(&pool->providers, provider->key, provider);
     }
     return provider;
 }
@@ -109,7 +88,12 @@ static int find_program(struct pool *pool, const struct need *need, const struct
                        "the provider %s is not one that the operator may run: its flag "
                        "--terraform-provider names those",
                        need->source.shown);
-    r = finder_find(pool->finder, allowed, &need->source, call->deadline, call->cancel, ret, error);
+    r = finder_find(pool->finder,
+                    &(struct finder_ask){.namespace_name = need->namespace_name,
+                                         .allowed = allowed,
+                                         .wanted = &need->source,
+                                         .known = need->known},
+                    call->deadline, call->cancel, ret, error);
     return r < 0 ? r : check_package(pool, need, ret, error);
 }
 
@@ -147,60 +131,12 @@ static int start(struct pool *pool, struct instance *instance, const struct need
 static void drop(struct pool *pool, struct pooled *pooled)
 {
     LIST_REMOVE(pooled, entry);
-    pool->count--;
     pthread_cond_broadcast(&pool->changed);
 }
 
-static void free_pooled(struct pooled *pooled)
-{
-    plugin_free(pooled->base.plugin);
-    free(pooled->namespace_name);
-    package_give_back(pooled->package);
-    free(pooled);
-}
-
-static void look_at_memory(struct pooled *pooled)
-{
-    if (pooled->phase == READY)
-        pooled->memory = plugin_memory(pooled->base.plugin);
-}
-
-static bool is_worn(struct pooled *pooled)
-{
-    return pooled->phase == READY &&
-           (pooled->uses >= MOST_USES || pooled->memory - pooled->first_memory > MOST_GROWTH ||
-            plugin_has_ended(pooled->base.plugin));
-}
-
-static struct pooled *find(struct pool *pool, const struct provider *provider, const char *key)
-{
-    struct pooled *pooled;
-
-    LIST_FOREACH(pooled, &pool->list, entry) {
-        if (pooled->phase != FAILED && is_worn(pooled))
-            pooled->is_retired = true;
-        if (!pooled->is_retired && pooled->phase != FAILED && pooled->base.provider == provider &&
-            str_equal(pooled->key, key))
-            return pooled;
-    }
-    return NULL;
-}
-
-/* The one that was not used for the longest time, of a namespace or (NULL) of all; NULL: all are in
- * use. */
-static struct pooled *find_idle(struct pool *pool, const char *namespace_name)
-{
-    struct pooled *pooled, *found = NULL;
-
-    LIST_FOREACH(pooled, &pool->list, entry) {
-        if (!pooled->users && (!found || pooled->idle_since < found->idle_since) &&
-            (!namespace_name || str_equal(pooled->namespace_name, namespace_name)))
-            found = pooled;
-    }
-    return found;
-}
-
-static int wait(struct pool *pool, const struct plugin_call *call, struct error *error)
+/* Returns when something has changed, or at `until`. */
+static int wait(struct pool *pool, const struct plugin_call *call, int64_t until,
+                struct error *error)
 {
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, cancel_reason(call->cancel), "cancelled: %s",
@@ -209,7 +145,8 @@ static int wait(struct pool *pool, const struct plugin_call *call, struct error 
         return err_set(error, ERR_TIMEOUT, NULL,
                        "no process of a provider was free in time: this namespace or all have as "
                        "many as they may, and their calls take long");
-    system_clock.wait(&system_clock, &pool->changed, &pool->lock, call->deadline);
+    system_clock.wait(&system_clock, &pool->changed, &pool->lock,
+                      until < call->deadline ? until : call->deadline);
     return 0;
 }
 
@@ -218,39 +155,34 @@ static void stop_one(struct pool *pool, struct pooled *pooled)
 {
     drop(pool, pooled);
     pthread_mutex_unlock(&pool->lock);
-    free_pooled(pooled);
+    pooled_free(pooled);
     pthread_mutex_lock(&pool->lock);
 }
 
-static enum quota_answer ask_quota(struct pool *pool, const struct need *need)
-{
-    struct quota_use use = {.processes = pool->count,
-                            .memory = USUAL_MEMORY,
-                            .memory_of_namespace = USUAL_MEMORY,
-                            .memory_limit = pool->config.memory};
-    struct pooled *pooled;
-
-    LIST_FOREACH(pooled, &pool->list, entry) {
-        look_at_memory(pooled);
-        use.memory += pooled->memory;
-        if (!str_equal(pooled->namespace_name, need->namespace_name))
-            continue;
-        use.of_namespace++;
-        use.memory_of_namespace += pooled->memory;
-    }
-    return quota_ask(&use);
-}
+/* Somebody who wants one more process. */
+struct wish {
+    const struct need *need;
+    const struct plugin_call *call;
+    int64_t retire_at; /* if it is a namespace's first, and there was no room until then */
+};
 
 /* Returns when there may be room for one more. */
-static int make_room(struct pool *pool, enum quota_answer answer, const struct need *need,
-                     const struct plugin_call *call, struct error *error)
+static int make_room(struct pool *pool, enum quota_answer answer, struct wish *wish,
+                     struct error *error)
 {
-    struct pooled *idle = find_idle(pool, answer == QUOTA_OWN_FULL ? need->namespace_name : NULL);
+    bool is_own = answer == QUOTA_OWN_FULL, is_first = answer == QUOTA_FIRST_FULL;
+    struct pooled *idle = pooled_find_idle(&pool->list, is_own ? wish->need->namespace_name : NULL);
 
-    if (!idle)
-        return wait(pool, call, error);
-    stop_one(pool, idle);
-    return 0;
+    if (idle) {
+        stop_one(pool, idle);
+        return 0;
+    }
+    /* Whoever uses the largest goes on with it, and it ends with their calls. */
+    if (is_first && now() >= wish->retire_at)
+        wish->retire_at =
+            pooled_retire(&pool->list, wish->need->namespace_name, now(), RETIRE_TIME) +
+            RETIRE_TIME;
+    return wait(pool, wish->call, is_first ? wish->retire_at : CLOCK_FOREVER, error);
 }
 
 static void leave(struct pool *pool, struct pooled *pooled)
@@ -260,29 +192,12 @@ static void leave(struct pool *pool, struct pooled *pooled)
     pooled->users--;
     pooled->idle_since = now();
     if (pooled->uses % USES_PER_LOOK == 0)
-        look_at_memory(pooled);
-    is_useless = pooled->phase == FAILED || pooled->is_retired || is_worn(pooled);
+        pooled_look(pooled);
+    is_useless = pooled->phase == POOLED_FAILED || pooled->is_retired || pooled_is_worn(pooled);
     if (!pooled->users && is_useless)
         stop_one(pool, pooled);
     else if (!pooled->users)
         pthread_cond_broadcast(&pool->changed);
-}
-
-/* Takes the package over. */
-static struct pooled *begin(struct pool *pool, struct provider *provider, struct found *found,
-                            const struct need *need)
-{
-    struct pooled *pooled = NEW(struct pooled);
-
-    pooled->base.provider = provider;
-    pooled->package = TAKE(found->package);
-    memcpy(pooled->key, need->key, sizeof(pooled->key));
-    pooled->namespace_name = str_new(need->namespace_name);
-    pooled->memory = USUAL_MEMORY;
-    pooled->phase = STARTING;
-    LIST_INSERT_HEAD(&pool->list, pooled, entry);
-    pool->count++;
-    return pooled;
 }
 
 static void launch(struct pool *pool, struct pooled *pooled, const struct need *need,
@@ -294,9 +209,9 @@ static void launch(struct pool *pool, struct pooled *pooled, const struct need *
     pthread_mutex_unlock(&pool->lock);
     r = start(pool, &pooled->base, need, call, &error);
     pthread_mutex_lock(&pool->lock);
-    pooled->phase = r < 0 ? FAILED : READY;
+    pooled->phase = r < 0 ? POOLED_FAILED : POOLED_READY;
     pooled->error = error;
-    look_at_memory(pooled);
+    pooled_look(pooled);
     pooled->first_memory = pooled->memory;
     pthread_cond_broadcast(&pool->changed);
 }
@@ -309,9 +224,9 @@ static void *sweep(void *arg)
 
     pthread_mutex_lock(&pool->lock);
     while (!pool->stopping) {
-        struct pooled *idle = find_idle(pool, NULL);
+        struct pooled *idle = pooled_find_idle(&pool->list, NULL);
 
-        if (idle && (now() >= idle->idle_since + IDLE_TIME || is_worn(idle))) {
+        if (idle && (now() >= idle->idle_since + IDLE_TIME || pooled_is_worn(idle))) {
             stop_one(pool, idle);
             continue;
         }
@@ -360,30 +275,47 @@ static void on_cancel(void *arg)
     pthread_mutex_unlock(&pool->lock);
 }
 
+/* With the lock. A process that is there, or may be begun: then it is NULL. */
+static int find_or_wait(struct pool *pool, const struct provider *provider, struct wish *wish,
+                        struct pooled **ret, bool *ret_is_beyond, struct error *error)
+{
+    const struct need *need = wish->need;
+    enum quota_answer answer;
+    int r = 0;
+
+    while (r >= 0 && !(*ret = pooled_find(&pool->list, provider, need->key))) {
+        answer = pooled_ask(&pool->list, need->namespace_name, pool->config.memory);
+        *ret_is_beyond = answer == QUOTA_BEYOND;
+        if (answer == QUOTA_FREE || (*ret_is_beyond && !pooled_find_idle(&pool->list, NULL)))
+            break;
+        r = make_room(pool, answer, wish, error);
+    }
+    return r;
+}
+
 /* With the lock. *ret: with this user counted. */
 static int take_once(struct pool *pool, const struct need *need, struct found *found,
                      const struct plugin_call *call, struct pooled **ret, struct error *error)
 {
     struct provider *provider = provider_of(pool, &need->source, found);
+    struct wish wish = {.need = need, .call = call, .retire_at = now() + RETIRE_TIME};
     struct pooled *pooled = NULL;
-    enum quota_answer answer;
-    int r = 0;
+    bool is_beyond = false;
+    int r = find_or_wait(pool, provider, &wish, &pooled, &is_beyond, error);
 
-    while (r >= 0 && !(pooled = find(pool, provider, need->key)) &&
-           (answer = ask_quota(pool, need)) != QUOTA_FREE)
-        r = make_room(pool, answer, need, call, error);
     if (r < 0)
         return r;
     if (pooled) {
         pooled->users++;
     } else {
-        pooled = begin(pool, provider, found, need);
+        pooled = pooled_add(&pool->list, provider, TAKE(found->package), need);
+        pooled->is_beyond = is_beyond;
         pooled->users++;
         launch(pool, pooled, need, call);
     }
-    while (pooled->phase == STARTING && r >= 0)
-        r = wait(pool, call, error);
-    if (r >= 0 && pooled->phase == FAILED)
+    while (pooled->phase == POOLED_STARTING && r >= 0)
+        r = wait(pool, call, CLOCK_FOREVER, error);
+    if (r >= 0 && pooled->phase == POOLED_FAILED)
         r = err_copy(error, &pooled->error);
     if (r < 0) {
         leave(pool, pooled);
@@ -466,7 +398,7 @@ static void stop(struct pool *pool)
         pthread_join(pool->sweeper, NULL);
     while ((pooled = LIST_FIRST(&pool->list))) {
         LIST_REMOVE(pooled, entry);
-        free_pooled(pooled);
+        pooled_free(pooled);
     }
 }
 

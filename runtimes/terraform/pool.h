@@ -4,9 +4,13 @@
  * A process serves everybody with the same provider, version, configuration, namespace and
  * ServiceAccount: what one tenant configured is never another one's. It is started when it is first
  * needed, stopped when it was idle for a while, and started anew when it has died or served many
- * calls, or has grown by much memory, because providers keep memory of each call. The number of
- * processes and their memory are bounded (quota.h): at the bound an idle one is stopped, or the
- * caller waits.
+ * calls, or has grown by much memory, because providers keep memory of each call; or when it has
+ * left a call without an answer, because it may do so with all that follow.
+ *
+ * The number of processes and their memory are bounded (quota.h): at the bound an idle one is
+ * stopped, or the caller waits. If a namespace that has no process waits for 10 s, the largest one
+ * of the namespace with the most memory is retired: nobody gets it any more, and it ends when the
+ * calls to it have. So a first process is waited for as long as somebody else's longest call takes.
  *
  * Thread-safe.
  */

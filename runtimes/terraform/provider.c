@@ -3,16 +3,24 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/similar.h"
 #include "engine/base/str.h"
+#include "engine/base/utf8.h"
 #include "runtimes/terraform/plugin/diagnostics.h"
 
 /* Bytes of all schemas of a provider that is small. */
 #define SMALL_SCHEMAS (1u << 20)
 
+char *provider_key(const struct source *source, const struct found *found)
+{
+    return str_printf("%s %s %s", source->address, found->version, found->program);
+}
+
 struct provider *provider_new(const struct source *source, const struct found *found)
 {
     struct provider *provider = NEW(struct provider);
 
+    provider->key = provider_key(source, found);
     provider->address = str_new(source->address);
     provider->version = str_new(found->version);
     provider->name = str_printf("%s %s", source->shown, found->version);
@@ -39,6 +47,7 @@ void provider_free(struct provider *provider)
     strmap_done(&provider->schemas);
     tf_schema_unref(provider->own);
     pthread_mutex_destroy(&provider->lock);
+    free(provider->key);
     free(provider->address);
     free(provider->version);
     free(provider->name);
@@ -103,12 +112,9 @@ static int keep_schema(struct provider *provider, const Tfplugin__SchemaEntry *e
 }
 
 /* wanted: keeps this one, or NULL: none, unless the provider is small. */
-static int keep_schemas(struct provider *provider, const Tfplugin__GetSchemaResponse *answer,
-                        int protocol, const char *wanted, struct error *error)
+static int keep_schemas(struct provider *provider, const struct listed lists[2], int protocol,
+                        const char *wanted, struct error *error)
 {
-    const struct listed lists[2] = {
-        {answer->resource_schemas, answer->n_resource_schemas, ""},
-        {answer->data_source_schemas, answer->n_data_source_schemas, DATA_PREFIX}};
     bool is_small = size_of_all(lists) <= SMALL_SCHEMAS;
     int r = 0;
 
@@ -143,24 +149,73 @@ static int keep_own(struct provider *provider, const Tfplugin__GetSchemaResponse
     return 0;
 }
 
+/* The type that is meant, as a Spec writes it; NULL: none is like it. free(). */
+static char *find_similar(const struct listed lists[2], const char *type)
+{
+    size_t own = str_has_prefix(type, DATA_PREFIX);
+    const char *name = type + strlen(lists[own].prefix);
+    struct similar similar;
+
+    for (size_t i = 0; i < lists[!own].count; i++)
+        if (str_equal(lists[!own].entries[i]->key, name))
+            return str_printf("%s%s", lists[!own].prefix, name);
+    similar_begin(&similar, name);
+    for (size_t i = 0; i < lists[own].count; i++)
+        similar_offer(&similar, lists[own].entries[i]->key);
+    return similar.found ? str_printf("%s%s", lists[own].prefix, similar.found) : NULL;
+}
+
+static int refuse_type(const struct provider *provider, const struct listed lists[2],
+                       const char *type, struct error *error)
+{
+    bool is_data = str_has_prefix(type, DATA_PREFIX);
+    _cleanup_free_ char *similar = find_similar(lists, type), *shown = NULL, *question = NULL;
+
+    shown = similar ? utf8_show(similar) : NULL;
+    question = shown ? str_printf("; is \"%s\" meant?", shown) : NULL;
+    return err_set(
+        error, ERR_INVALID, "UnknownResourceType",
+        is_data ? "extensions.resourceType: the provider %s has no data source of the type "
+                  "\"%s\"%s"
+                : "extensions.resourceType: the provider %s has no resources of the type "
+                  "\"%s\"%s",
+        provider->name, is_data ? type + strlen(DATA_PREFIX) : type, question ? question : "");
+}
+
+static bool has_type(const struct listed lists[2], const char *type)
+{
+    const struct listed *own = &lists[str_has_prefix(type, DATA_PREFIX)];
+
+    for (size_t i = 0; i < own->count; i++)
+        if (str_equal(own->entries[i]->key, type + strlen(own->prefix)))
+            return true;
+    return false;
+}
+
 static int learn(struct provider *provider, struct plugin *plugin, const char *wanted,
                  const struct plugin_call *call, struct error *error)
 {
     Tfplugin__GetSchemaRequest request;
     Tfplugin__GetSchemaResponse *answer = NULL;
+    struct listed lists[2];
     int r;
 
     tfplugin__get_schema_request__init(&request);
     r = plugin_call(plugin, PLUGIN_GET_SCHEMA, &request.base, call, &answer, NULL, error);
     if (r < 0)
         return r;
+    lists[0] = (struct listed){answer->resource_schemas, answer->n_resource_schemas, ""};
+    lists[1] =
+        (struct listed){answer->data_source_schemas, answer->n_data_source_schemas, DATA_PREFIX};
     r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, "schema", error);
     if (r >= 0)
         r = keep_own(provider, answer, plugin_protocol(plugin), error);
     if (r >= 0)
-        r = keep_schemas(provider, answer, plugin_protocol(plugin), wanted, error);
+        r = keep_schemas(provider, lists, plugin_protocol(plugin), wanted, error);
     if (r < 0)
         err_wrap(error, "the provider %s", provider->name);
+    else if (wanted && !has_type(lists, wanted))
+        r = refuse_type(provider, lists, wanted, error);
     tfplugin__get_schema_response__free_unpacked(answer, NULL);
     return r;
 }
@@ -188,32 +243,14 @@ struct tf_schema *provider_own_schema(struct provider *provider)
     return schema;
 }
 
-static int refuse_type(const struct provider *provider, const char *type, struct error *error)
-{
-    bool is_data = str_has_prefix(type, DATA_PREFIX);
-
-    return err_set(error, ERR_INVALID, "UnknownResourceType",
-                   is_data ? "the provider %s has no data source of the type \"%s\""
-                           : "the provider %s has no resources of the type \"%s\"",
-                   provider->name, is_data ? type + strlen(DATA_PREFIX) : type);
-}
-
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
                     const struct plugin_call *call, struct tf_schema **ret, struct error *error)
 {
-    struct tf_schema *schema = find(provider, type);
-    int r;
+    int r = 0;
 
-    if (!schema) {
+    while (r >= 0 && !(*ret = find(provider, type)))
         r = learn(provider, plugin, type, call, error);
-        if (r < 0)
-            return r;
-        schema = find(provider, type);
-    }
-    if (!schema)
-        return refuse_type(provider, type, error);
-    *ret = schema;
-    return 0;
+    return r;
 }
 
 bool provider_plans_destroy(struct provider *provider)

@@ -21,6 +21,7 @@
 #define DATA_PREFIX "data."
 
 struct provider {
+    char *key;     /* provider_key() */
     char *address; /* "registry.terraform.io/hashicorp/random" */
     char *version;
     char *name; /* for messages: "hashicorp/random 3.7.2" */
@@ -35,6 +36,8 @@ struct provider {
     bool schema_is_optional; /* a process can be called without asking for its schemas first */
 };
 
+/* Tells one provider from another: free(). */
+char *provider_key(const struct source *source, const struct found *found);
 struct provider *provider_new(const struct source *source, const struct found *found);
 void provider_free(struct provider *provider);
 

@@ -7,14 +7,36 @@ static bool is_beyond(int64_t memory, int64_t limit)
     return limit && memory > limit;
 }
 
-enum quota_answer quota_ask(const struct quota_use *use)
+/* How many may be started beyond the limit. */
+static size_t most_beyond(int64_t limit)
 {
-    size_t most = use->of_namespace ? QUOTA_PROCESSES - QUOTA_RESERVED : QUOTA_PROCESSES;
+    int64_t most = limit / 4 / QUOTA_USUAL_MEMORY;
 
-    if (use->of_namespace >= QUOTA_OF_NAMESPACE ||
-        (use->of_namespace && is_beyond(use->memory_of_namespace, use->memory_limit / 2)))
+    return most < 1 ? 1 : most > QUOTA_RESERVED ? QUOTA_RESERVED : (size_t)most;
+}
+
+static enum quota_answer ask_first(const struct quota_use *use)
+{
+    if (use->processes >= QUOTA_PROCESSES)
+        return QUOTA_FIRST_FULL;
+    if (!use->processes || !is_beyond(use->memory, use->memory_limit))
+        return QUOTA_FREE;
+    return use->beyond < most_beyond(use->memory_limit) ? QUOTA_BEYOND : QUOTA_FIRST_FULL;
+}
+
+static enum quota_answer ask_more(const struct quota_use *use)
+{
+    int64_t limit = use->memory_limit;
+
+    if (use->of_namespace >= QUOTA_OF_NAMESPACE || is_beyond(use->memory_of_namespace, limit / 2))
         return QUOTA_OWN_FULL;
-    if (use->processes >= most || (use->processes && is_beyond(use->memory, use->memory_limit)))
+    if (use->processes >= QUOTA_PROCESSES - QUOTA_RESERVED ||
+        is_beyond(use->memory, limit - limit / 4))
         return QUOTA_FULL;
     return QUOTA_FREE;
+}
+
+enum quota_answer quota_ask(const struct quota_use *use)
+{
+    return use->of_namespace ? ask_more(use) : ask_first(use);
 }

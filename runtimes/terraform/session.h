@@ -54,6 +54,9 @@ int visit_begin(struct visit *visit, struct pool *pool, struct need *need, const
                 const struct runtime_call *call, struct error *error);
 void visit_end(struct visit *visit);
 
+/* Of an error that is a defect of the provider: whose, and what to do. */
+void visit_blame(const struct visit *visit, struct error *error);
+
 /* The state's value for people and references: marked by the schema, and like `like` (or NULL).
  * *ret: a reference; NULL: the object does not exist. */
 int visit_decode(const struct visit *visit, const struct buf *state, const struct value *like,

@@ -84,6 +84,18 @@ void visit_end(struct visit *visit)
     pool_give_back(visit->pool, visit->instance);
 }
 
+void visit_blame(const struct visit *visit, struct error *error)
+{
+    bool says_who = str_has_prefix(error->message, "the provider ") ||
+                    str_has_prefix(error->message, "attributes");
+
+    if (!str_equal(error->reason, "ProviderFailed") || *err_hints(error->message))
+        return;
+    if (visit->instance && !says_who)
+        err_wrap(error, "the provider %s", visit->instance->provider->name);
+    err_hint(error, PLUGIN_DEFECT_HINT);
+}
+
 int visit_decode(const struct visit *visit, const struct buf *state, const struct value *like,
                  const struct value **ret, struct error *error)
 {

@@ -17,6 +17,8 @@ from kusion_e2e.wait import eventually
 
 UNKNOWN = "(known after apply)"
 PLACE = "thing/by-hand/1"
+DEFECT = ("\nthis is a defect of the provider: use another version of it (extensions.provider), and tell its "
+          "authors")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -176,9 +178,9 @@ def test_what_is_wrong_is_named(spec, world):
         "nested": (dict(field=[{}]), "InvalidAttribute", "attributes.field[0].name: is required"),
         "fails": (dict(fail_on=["read"]), "ProviderError", 'the back end: fail_on has "read"'),
         "unknown": (dict(fail_on=["unknown"]), "ProviderFailed",
-                    "the provider left values unknown that it has to have read"),
+                    "the provider left values unknown that it has to have read" + DEFECT),
         "null": (dict(fail_on=["null"]), "ProviderFailed",
-                 "the provider answered without an error, and without having read anything"),
+                 "the provider answered without an error, and without having read anything" + DEFECT),
     }
     spec.apply([world.found(name, **wrong) for name, (wrong, *_) in mistakes.items()])
     spec.wait("False")
@@ -187,7 +189,8 @@ def test_what_is_wrong_is_named(spec, world):
     nothing = [world.resource("data.probe_thing", "t", name="t")]
     spec.apply(nothing).wait("False")
     assert failed(spec)[nothing[0]["id"]] == \
-        ("UnknownResourceType", 'the provider kusion/probe 1.0.0 has no data source of the type "probe_thing"')
+        ("UnknownResourceType", "extensions.resourceType: the provider kusion/probe 1.0.0 has no data source "
+         'of the type "probe_thing"; is "probe_thing" meant?')
     spec.apply([world.found(extensions={"lifecycle": {"preventDestroy": True}})]).wait("False")
     assert "(resources[0].extensions.lifecycle): means nothing for a data source" \
         in spec.condition()["message"]

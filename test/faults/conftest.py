@@ -24,7 +24,7 @@ JOBS = 2 * (os.cpu_count() or 1)
 
 def pytest_configure(config):
     longest = ["test_in_flight.py", "test_odd_answers.py"]
-    Turns.register(config, first=[*longest, "test_lives.py"], split=longest)
+    Turns.register(config, first=["test_terraform_state.py", *longest, "test_lives.py"], split=longest)
 
 
 def pytest_collection_modifyitems(items):

@@ -46,6 +46,9 @@ REGRESSIONS = {
     "elements-that-are-there-twice": steps(
         thing(set=["b", "a", "b"], plain_set=blocks("k", "k"), set_of=blocks("k2", "k1", "k2")),
         thing(set=["a", "b", "b"], plain_set=blocks("k"), set_of=blocks("k1", "k2"))),
+    "elements-that-defaults-make-equal": steps(
+        thing("probe_blocks", set_block=[{"key": "k", "inner_set": [{"key": "k3", "color": "blue"}, {"key": "k3"},
+                                                                    {"key": "k3", "zone": "r1"}]}])),
     "sets-inside-of-others": steps(
         thing(deep={"k": [["b", "a"], ["c", "c"]]}), thing(deep={"k": [["a", "b"], ["c"]]})),
     "a-field-inside-of-a-set-replaces": steps(
@@ -58,11 +61,39 @@ REGRESSIONS = {
     "what-may-only-be-written-replaces": steps(
         thing(token="t1", token_version="1"), thing(token="t2", token_version="1"),
         thing(token="t2", token_version="2")),
+    "what-may-only-be-written-is-ignored": steps(
+        thing("probe_thing", {"ignoreChanges": ["token"]}, token="t1", text="1"),
+        thing("probe_thing", {"ignoreChanges": ["token"]}, token="t2", text="2")),
+    "all-changes-are-ignored": steps(
+        thing("probe_thing", {"ignoreChanges": "all"}, zone="r1", text="1",
+              list_of=[{"key": "k", "inner_set": [*blocks("k1"), {"key": "k2", "floating": "x"}]}]),
+        thing("probe_thing", {"ignoreChanges": "all"}, zone="r2", text="2"),
+        thing("probe_thing", text="2")),
+    "keys-of-a-map-are-ignored": steps(
+        thing("probe_thing", {"ignoreChanges": ["map.k1", "map.k2"]}, map={"k1": "1"}),
+        thing("probe_thing", {"ignoreChanges": ["map.k1", "map.k2"]}, map={"k2": "2", "k/4": "2"}),
+        thing("probe_thing", {"ignoreChanges": ["map.k1", "map.k2"]}, text="2")),
+    "the-old-library-has-it-in-another-form-and-it-is-ignored": steps(
+        thing("legacy_thing", {"ignoreChanges": ["folded"]}, folded="A", text="1"),
+        thing("legacy_thing", {"ignoreChanges": ["folded"]}, folded="B", text="2"),
+        thing("legacy_thing", {"ignoreChanges": "all"}, folded="C", text="3", size=5)),
     "a-creation-fails-while-the-old-one-is-there": steps(
         thing("legacy_thing", {"createBeforeDestroy": True}),
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1", fail_on=["create_half"]),
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1", fail_on=["create_half"]),
         thing("legacy_thing", {"createBeforeDestroy": True}, zone="r1")),
+    "another-id-and-another-type": [
+        {"resources": {"a": thing(text="1")}, "drift": []},
+        {"resources": {"a": {**thing(text="1"), "as": "m1", "moved": ["probe_thing", ""]},
+                       "b": thing(text={"$": ["a", "id"]})}, "drift": []},
+        {"resources": {"a": {**thing("probe_renamed", text="2"), "as": "m2", "moved": ["probe_thing", "m1"],
+                             "born": "probe_thing"}, "b": thing(text={"$": ["a", "id"]})}, "drift": []},
+        {"resources": {}, "drift": []}],
+    "an-object-like-another-is-taken-over": together(
+        {"a": thing(text="1", set_of=blocks("k1", "k2"), token="t1"), "b": thing("legacy_thing", text="1")},
+        {"a": thing(text="1", set_of=blocks("k1", "k2"), token="t1"), "b": thing("legacy_thing", text="1"),
+         "c": {**thing(text="2", set_of=blocks("k1", "k3"), token="t1"), "import": "a"},
+         "d": {**thing("legacy_thing", text="1"), "import": "b"}}),
     # Read in the apply that makes it; then for each plan; a change is seen by the next one, or waited for.
     "a-data-source": together(
         {"b": thing(text="one"), "c": found(), "d": text_of("c")},
@@ -90,6 +121,16 @@ REGRESSIONS = {
         {"resources": {"a": thing(text="a", set_of=blocks("k1", "k2"))}, "drift": [["a", "delete"]]},
         {"resources": {}, "drift": [["a", "delete"]]}],
 }
+
+
+def test_what_may_only_be_written_is_written_although_its_changes_are_ignored(alone):
+    ignoring = {"ignoreChanges": ["token"]}
+    changes = steps(thing("probe_thing", ignoring, token="t1", text="1"),
+                    thing("probe_thing", ignoring, token="t1", text="2"))
+    assert not alone.play("ignored", changes[:-1])
+    made, = alone.backend.worlds["alone"].of("ignored-a-probe-thing").values()
+    assert (made["text"], made["token"]) == ("2", "t1")
+    assert not alone.play("ignored", changes[-1:])
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)

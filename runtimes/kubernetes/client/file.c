@@ -8,12 +8,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
-
-static void close_p(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
+#include "runtimes/io/close.h"
 
 static int failed(const char *path, int number, struct error *error)
 {
@@ -28,7 +23,7 @@ static int failed(const char *path, int number, struct error *error)
 
 int file_read_text(const char *path, char **ret, struct error *error)
 {
-    _cleanup_(close_p) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_(close_fd_p) int fd = open(path, O_RDONLY | O_CLOEXEC);
     _cleanup_buf_ struct buf text;
     char chunk[16 << 10];
     ssize_t n;

@@ -1,32 +1,33 @@
 #include "runtimes/terraform/package/cache.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/terraform/package/shelf.h"
 #include "runtimes/terraform/package/unpack.h"
 #include "runtimes/terraform/plugin/folder.h"
 
 #define NAME       "kusion-packages"
-#define NEW_PREFIX ".new-"
-#define FILES      "files"
+#define ZH_PREFIX  "zh-"
 #define MOST_BYTES (UINT64_C(2) << 30) /* of one package */
 
 struct copy {
     struct package base; /* first */
     struct cache *cache;
     LIST_ENTRY(copy) entry;
-    char *name; /* of its folder */
+    bool is_listed; /* else it is freed when nobody uses it any more */
+    char *name;     /* of its folder */
     char *path;
+    char *aside;              /* where it was put, to be removed; or NULL */
     char h1[PACKAGE_H1_SIZE]; /* "": not hashed yet by this operator */
+    char zh[HASH_HEX_SIZE];
     uint64_t bytes;
     struct timespec used;
     unsigned users;
@@ -39,6 +40,7 @@ struct cache {
     uint64_t most_bytes;
     pthread_mutex_t lock;
     struct copy_list copies;
+    struct copy_list dropped; /* that nobody uses: to be freed without the lock */
 };
 
 /* ---- Names ---- */
@@ -58,13 +60,14 @@ static char *name_of(const char *zh, const char *h1)
 {
     _cleanup_free_ char *files = h1_in_name(h1);
 
-    return zh ? str_printf("zh-%s.%s", zh, files) : str_new(files);
+    return zh ? str_printf(ZH_PREFIX "%s.%s", zh, files) : str_new(files);
 }
 
 /* ---- Copies, with the lock ---- */
 
 static void free_copy(struct copy *copy)
 {
+    folder_remove(copy->aside);
     free(copy->name);
     free(copy->path);
     free(copy);
@@ -73,32 +76,54 @@ static void free_copy(struct copy *copy)
 static struct copy *add_copy(struct cache *cache, const char *name, uint64_t bytes)
 {
     struct copy *copy = NEW(struct copy);
+    bool is_archive = str_has_prefix(name, ZH_PREFIX);
 
     copy->cache = cache;
     copy->name = str_new(name);
     copy->path = str_printf("%s/%s", cache->folder, name);
-    copy->base = (struct package){.folder = copy->path, .name = copy->name, .h1 = copy->h1};
+    if (is_archive)
+        str_copy(copy->zh, sizeof(copy->zh), name + strlen(ZH_PREFIX));
+    copy->base = (struct package){.folder = copy->path,
+                                  .name = copy->name,
+                                  .h1 = copy->h1,
+                                  .zh = is_archive ? copy->zh : NULL};
     copy->bytes = bytes;
+    copy->is_listed = true;
     LIST_INSERT_HEAD(&cache->copies, copy, entry);
     return copy;
 }
 
-static struct copy *find_copy(struct cache *cache, const char *name)
+/* It is not found any more. What is left of it is removed later, when its last user is gone. */
+static void drop_copy(struct copy *copy)
 {
-    struct copy *copy;
+    struct cache *cache = copy->cache;
 
-    LIST_FOREACH(copy, &cache->copies, entry) {
-        if (str_equal(copy->name, name))
-            return copy;
+    if (copy->is_listed) {
+        LIST_REMOVE(copy, entry);
+        copy->aside = shelf_put_aside(cache->folder, copy->name);
+        copy->is_listed = false;
     }
-    return NULL;
+    if (!copy->users)
+        LIST_INSERT_HEAD(&cache->dropped, copy, entry);
 }
 
-static void remove_copy(struct copy *copy)
+static void leave(struct copy *copy)
 {
-    LIST_REMOVE(copy, entry);
-    folder_remove(str_new(copy->path));
-    free_copy(copy);
+    if (!--copy->users && !copy->is_listed)
+        drop_copy(copy);
+}
+
+/* Frees the lock, and then removes what was dropped: that may be large. */
+static void unlock(struct cache *cache)
+{
+    struct copy *dropped = LIST_FIRST(&cache->dropped), *next;
+
+    LIST_INIT(&cache->dropped);
+    pthread_mutex_unlock(&cache->lock);
+    for (; dropped; dropped = next) {
+        next = LIST_NEXT(dropped, entry);
+        free_copy(dropped);
+    }
 }
 
 static bool is_before(struct timespec a, struct timespec b)
@@ -106,22 +131,39 @@ static bool is_before(struct timespec a, struct timespec b)
     return a.tv_sec != b.tv_sec ? a.tv_sec < b.tv_sec : a.tv_nsec < b.tv_nsec;
 }
 
-/* Removes what was not used for the longest time. False: the rest does not leave that room. */
+/* Bytes of all copies, or of those in use. */
+static uint64_t bytes_of(const struct cache *cache, bool is_in_use)
+{
+    const struct copy *copy;
+    uint64_t sum = 0;
+
+    LIST_FOREACH(copy, &cache->copies, entry) {
+        if (copy->users || !is_in_use)
+            sum += copy->bytes;
+    }
+    return sum;
+}
+
+static struct copy *find_oldest(const struct cache *cache)
+{
+    struct copy *copy, *oldest = NULL;
+
+    LIST_FOREACH(copy, &cache->copies, entry) {
+        if (!copy->users && (!oldest || is_before(copy->used, oldest->used)))
+            oldest = copy;
+    }
+    return oldest;
+}
+
+/* Drops what was not used for the longest time. False: those in use do not leave that room; then
+ * nothing is dropped, because it may be all that others have while no source answers. */
 static bool make_room(struct cache *cache, uint64_t bytes)
 {
-    for (;;) {
-        struct copy *copy, *oldest = NULL;
-        uint64_t sum = bytes;
-
-        LIST_FOREACH(copy, &cache->copies, entry) {
-            sum += copy->bytes;
-            if (!copy->users && (!oldest || is_before(copy->used, oldest->used)))
-                oldest = copy;
-        }
-        if (sum <= cache->most_bytes || !oldest)
-            return sum <= cache->most_bytes;
-        remove_copy(oldest);
-    }
+    if (bytes_of(cache, true) + bytes > cache->most_bytes)
+        return false;
+    while (bytes_of(cache, false) + bytes > cache->most_bytes)
+        drop_copy(find_oldest(cache));
+    return true;
 }
 
 /* Also for the next operator. */
@@ -131,108 +173,32 @@ static void note_use(struct copy *copy)
     utimensat(AT_FDCWD, copy->path, (struct timespec[]){copy->used, copy->used}, 0);
 }
 
-/* ---- What is there ---- */
+/* ---- Made and freed ---- */
 
-static void close_folder_p(DIR **folder)
+static void on_copy(void *arg, const char *name, uint64_t bytes, struct timespec used)
 {
-    if (*folder)
-        closedir(*folder);
-}
+    struct cache *cache = arg;
 
-static bool is_dots(const char *name)
-{
-    return str_equal(name, ".") || str_equal(name, "..");
-}
-
-static uint64_t measure(int parent, const char *name, int levels)
-{
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    _cleanup_(close_folder_p) DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-    struct dirent *entry;
-    struct stat status;
-    uint64_t sum = 0;
-
-    if (fd >= 0 && !folder)
-        close(fd);
-    while (folder && (entry = readdir(folder)))
-        if (is_dots(entry->d_name) || fstatat(fd, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) < 0)
-            continue;
-        else if (S_ISDIR(status.st_mode) && levels)
-            sum += measure(fd, entry->d_name, levels - 1);
-        else
-            sum += (uint64_t)status.st_size;
-    return sum;
-}
-
-/* What nobody has locked was left by an operator that is gone. */
-static void remove_left(const char *path)
-{
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    if (fd < 0)
-        return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0)
-        folder_remove(str_new(path));
-    close(fd);
-}
-
-static void read_entry(struct cache *cache, int folder, const char *name)
-{
-    _cleanup_free_ char *path = str_printf("%s/%s", cache->folder, name);
-    struct stat status;
-
-    if (str_has_prefix(name, NEW_PREFIX)) {
-        remove_left(path);
-        return;
-    }
-    if (is_dots(name) || find_copy(cache, name) ||
-        fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(status.st_mode))
-        return;
-    add_copy(cache, name, measure(folder, name, PACKAGE_LEVELS))->used = status.st_mtim;
-}
-
-static int cannot_use(const char *folder, const char *why, struct error *error)
-{
-    return err_set(error, ERR_UNAVAILABLE, "ProviderCacheFailed",
-                   "the operator's folder for providers, %s, cannot be used: %s", folder, why);
-}
-
-/* Who may write in it decides what runs. */
-static int check_owner(const char *folder, struct error *error)
-{
-    struct stat status;
-
-    if (lstat(folder, &status) < 0)
-        return cannot_use(folder, strerrordesc_np(errno), error);
-    if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid() || status.st_mode & 077)
-        return cannot_use(folder, "it is not a folder that the operator's user alone may use",
-                          error);
-    return 0;
+    add_copy(cache, name, bytes)->used = used;
 }
 
 int cache_new(const char *folder, uint64_t most_bytes, struct cache **ret, struct error *error)
 {
-    struct cache *cache;
-    _cleanup_free_ char *path = str_printf("%s/" NAME, folder);
-    _cleanup_(close_folder_p) DIR *entries = NULL;
-    struct dirent *entry;
+    struct cache *cache = NEW(struct cache);
     int r;
 
-    if ((mkdir(folder, 0700) < 0 && errno != EEXIST) || (mkdir(path, 0700) < 0 && errno != EEXIST))
-        return cannot_use(path, strerrordesc_np(errno), error);
-    r = check_owner(path, error);
-    if (r < 0)
-        return r;
-    entries = opendir(path);
-    if (!entries)
-        return cannot_use(path, strerrordesc_np(errno), error);
-    cache = NEW(struct cache);
-    cache->folder = TAKE(path);
+    cache->folder = str_printf("%s/" NAME, folder);
     cache->most_bytes = most_bytes;
     pthread_mutex_init(&cache->lock, NULL);
     LIST_INIT(&cache->copies);
-    while ((entry = readdir(entries)))
-        read_entry(cache, dirfd(entries), entry->d_name);
+    LIST_INIT(&cache->dropped);
+    r = shelf_make(cache->folder, error);
+    if (r >= 0)
+        r = shelf_read(cache->folder, on_copy, cache, error);
+    if (r < 0) {
+        cache_free(cache);
+        return r;
+    }
     *ret = cache;
     return 0;
 }
@@ -263,8 +229,8 @@ void package_give_back(struct package *package)
         return;
     cache = copy->cache;
     pthread_mutex_lock(&cache->lock);
-    copy->users--;
-    pthread_mutex_unlock(&cache->lock);
+    leave(copy);
+    unlock(cache);
 }
 
 /* The copy is as it was made. */
@@ -282,71 +248,110 @@ static bool is_intact(const struct copy *copy, char h1[PACKAGE_H1_SIZE])
 }
 
 /* With the lock, which is released while the copy is hashed. */
-static int take(struct cache *cache, struct copy *copy, struct package **ret, struct error *error)
+static const char *find_fault(struct cache *cache, struct copy *copy)
 {
     char h1[PACKAGE_H1_SIZE];
     bool is_good;
 
-    copy->users++;
     if (!*copy->h1) {
-        pthread_mutex_unlock(&cache->lock);
+        unlock(cache);
         is_good = is_intact(copy, h1);
         pthread_mutex_lock(&cache->lock);
-        if (!is_good) {
-            if (!--copy->users)
-                remove_copy(copy);
-            return err_set(error, ERR_NOT_FOUND, NULL, "a copy of a package is damaged");
-        }
-        memcpy(copy->h1, h1, sizeof(h1));
+        if (!is_good)
+            return "damaged";
+        if (!*copy->h1) /* others have hashed it meanwhile, and may read it */
+            memcpy(copy->h1, h1, sizeof(h1));
     }
     /* Others may have emptied the folder. */
-    if (access(copy->path, F_OK) < 0) {
-        if (!--copy->users)
-            remove_copy(copy);
-        return err_set(error, ERR_NOT_FOUND, NULL, "a copy of a package is gone");
+    return access(copy->path, F_OK) < 0 ? "gone" : NULL;
+}
+
+/* With the lock. A copy that will not do is dropped. */
+static int take(struct cache *cache, struct copy *copy, struct package **ret, struct error *error)
+{
+    const char *fault;
+
+    copy->users++;
+    fault = find_fault(cache, copy);
+    if (fault) {
+        drop_copy(copy);
+        leave(copy);
+        return err_set(error, ERR_NOT_FOUND, NULL, "a copy of a package is %s", fault);
     }
     note_use(copy);
     *ret = &copy->base;
     return 0;
 }
 
-static int find_by(struct cache *cache, const char *prefix, struct package **ret,
-                   struct error *error)
+/* Which copy is looked for: all that are given. */
+struct which {
+    const char *prefix, *suffix; /* of the name; or NULL */
+};
+
+static struct copy *find_copy(struct cache *cache, const struct which *which)
 {
     struct copy *copy;
-    int r = ERR_NOT_FOUND;
+
+    LIST_FOREACH(copy, &cache->copies, entry) {
+        if ((!which->prefix || str_has_prefix(copy->name, which->prefix)) &&
+            (!which->suffix || str_has_suffix(copy->name, which->suffix)))
+            return copy;
+    }
+    return NULL;
+}
+
+/* With the lock. The first that will do. */
+static int take_one(struct cache *cache, const struct which *which, struct package **ret,
+                    struct error *error)
+{
+    struct error failure = {0};
+    struct copy *copy;
+
+    err_set(&failure, ERR_NOT_FOUND, NULL, "there is no such package");
+    while ((copy = find_copy(cache, which)))
+        if (take(cache, copy, ret, &failure) >= 0)
+            return 0;
+    return err_copy(error, &failure);
+}
+
+static int find(struct cache *cache, const struct which *which, struct package **ret,
+                struct error *error)
+{
+    int r;
 
     pthread_mutex_lock(&cache->lock);
-    LIST_FOREACH(copy, &cache->copies, entry) {
-        if (str_has_prefix(copy->name, prefix))
-            break;
-    }
-    if (copy)
-        r = take(cache, copy, ret, error);
-    else
-        err_set(error, r, NULL, "there is no such package");
-    pthread_mutex_unlock(&cache->lock);
+    r = take_one(cache, which, ret, error);
+    unlock(cache);
     return r;
 }
 
 int cache_find(struct cache *cache, const char *name, struct package **ret, struct error *error)
 {
-    return find_by(cache, name, ret, error);
+    return find(cache, &(struct which){.prefix = name}, ret, error);
 }
 
 int cache_find_archive(struct cache *cache, const char *zh, struct package **ret,
                        struct error *error)
 {
-    _cleanup_free_ char *prefix = str_printf("zh-%s.", zh);
+    _cleanup_free_ char *prefix = str_printf(ZH_PREFIX "%s.", zh);
 
-    return find_by(cache, prefix, ret, error);
+    return find(cache, &(struct which){.prefix = prefix}, ret, error);
 }
 
 int cache_find_files(struct cache *cache, const char *h1, struct package **ret, struct error *error)
 {
     _cleanup_free_ char *name = name_of(NULL, h1);
 
-    return find_by(cache, name, ret, error);
+    return find(cache, &(struct which){.prefix = name}, ret, error);
+}
+
+int cache_find_hash(struct cache *cache, const char *h1, struct package **ret, struct error *error)
+{
+    _cleanup_free_ char *in_name = package_hash_is_valid(h1) ? h1_in_name(h1) : NULL;
+
+    if (!in_name)
+        return err_set(error, ERR_NOT_FOUND, NULL, "\"%s\" is no hash of a package", h1);
+    return find(cache, &(struct which){.suffix = in_name}, ret, error);
 }
 
 /* ---- New copies ---- */
@@ -358,51 +363,48 @@ uint64_t cache_room(const struct cache *cache)
 
 int cache_begin(struct cache *cache, struct staging *ret, struct error *error)
 {
-    _cleanup_free_ char *folder = str_printf("%s/" NEW_PREFIX "XXXXXX", cache->folder);
-    _cleanup_free_ char *files = NULL;
+    int r = shelf_make(cache->folder, error); /* somebody may have removed it */
 
-    if (!mkdtemp(folder))
-        return cannot_use(cache->folder, strerrordesc_np(errno), error);
-    ret->folder = TAKE(folder);
-    ret->lock = open(ret->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    files = str_printf("%s/" FILES, ret->folder);
-    if (ret->lock < 0 || flock(ret->lock, LOCK_EX | LOCK_NB) < 0 || mkdir(files, 0700) < 0 ||
-        (ret->files = open(files, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
-        return cannot_use(cache->folder, strerrordesc_np(errno), error);
-    return 0;
+    return r < 0 ? r : shelf_stage(cache->folder, ret, error);
 }
 
-void staging_done(struct staging *staging)
+/* With the lock. The staged files, or those that another operator has put there meanwhile, which
+ * are the same unless they are damaged: then ERR_NOT_FOUND, and there is room for ours. */
+static int place(struct cache *cache, struct staging *staging, const char *name, const char *h1,
+                 uint64_t bytes, struct package **ret, struct error *error)
 {
-    folder_remove(staging->folder);
-    if (staging->files >= 0)
-        close(staging->files);
-    if (staging->lock >= 0)
-        close(staging->lock);
-    *staging = (struct staging)STAGING_INIT;
+    _cleanup_free_ char *from = str_printf("%s/" STAGING_FILES, staging->folder);
+    _cleanup_free_ char *to = str_printf("%s/%s", cache->folder, name);
+    bool is_placed = rename(from, to) == 0;
+    struct copy *copy;
+
+    if (!is_placed && errno != EEXIST && errno != ENOTEMPTY)
+        return shelf_failed(cache->folder, strerrordesc_np(errno), error);
+    copy = add_copy(cache, name, bytes);
+    if (is_placed) /* it is the one that was hashed just now */
+        str_copy(copy->h1, sizeof(copy->h1), h1);
+    return take(cache, copy, ret, error);
 }
 
 /* With the lock. Whoever is quicker makes it: the files are the same. */
 static int put(struct cache *cache, struct staging *staging, const char *name, const char *h1,
                uint64_t bytes, struct package **ret, struct error *error)
 {
-    _cleanup_free_ char *from = str_printf("%s/" FILES, staging->folder);
-    _cleanup_free_ char *to = str_printf("%s/%s", cache->folder, name);
-    struct copy *copy = find_copy(cache, name);
+    int r;
 
-    if (copy)
-        return take(cache, copy, ret, error);
+    if (take_one(cache, &(struct which){.prefix = name}, ret, NULL) >= 0)
+        return 0;
     if (!make_room(cache, bytes))
         return err_set(error, ERR_UNAVAILABLE, "ProviderCacheFull",
                        "the providers that are in use leave no room for it: "
                        "--terraform-cache-size is %llu MiB",
                        (unsigned long long)(cache->most_bytes >> 20));
-    if (rename(from, to) < 0 && errno != EEXIST && errno != ENOTEMPTY)
-        return cannot_use(cache->folder, strerrordesc_np(errno), error);
-    copy = add_copy(cache, name, bytes);
-    if (access(from, F_OK) < 0) /* it is the one that was hashed just now */
-        str_copy(copy->h1, sizeof(copy->h1), h1);
-    return take(cache, copy, ret, error);
+    r = place(cache, staging, name, h1, bytes, ret, error);
+    if (r == ERR_NOT_FOUND)
+        r = place(cache, staging, name, h1, bytes, ret, error);
+    return r == ERR_NOT_FOUND
+               ? shelf_failed(cache->folder, "a damaged copy cannot be replaced", error)
+               : r;
 }
 
 int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
@@ -414,6 +416,6 @@ int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
 
     pthread_mutex_lock(&cache->lock);
     r = put(cache, staging, name, h1, writer->bytes, ret, error);
-    pthread_mutex_unlock(&cache->lock);
+    unlock(cache);
     return r;
 }

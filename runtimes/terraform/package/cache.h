@@ -12,9 +12,10 @@
  * power may have lost parts of them.
  *
  * Above the bound on bytes, the copy that was not used for the longest time is removed; those in
- * use stay.
+ * use stay. Where these leave no room for a new one, none is removed for it. A copy that somebody
+ * else has removed is made anew, as is the folder.
  *
- * Thread-safe.
+ * Thread-safe. No lock is held while files are hashed or removed.
  */
 #ifndef RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
 #define RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
@@ -34,14 +35,17 @@ struct package {
     const char *folder; /* absolute */
     const char *name;   /* of the copy, for cache_find() */
     const char *h1;
+    const char *zh; /* of the archive that it is of, hexadecimal; NULL: of a folder */
 };
 
-/* ERR_NOT_FOUND: there is no such copy. */
+/* ERR_NOT_FOUND: there is no such copy, or it is damaged or gone. */
 int cache_find(struct cache *cache, const char *name, struct package **ret, struct error *error);
 int cache_find_archive(struct cache *cache, const char *zh, struct package **ret,
                        struct error *error);
 int cache_find_files(struct cache *cache, const char *h1, struct package **ret,
                      struct error *error);
+/* Of an archive, or of an unpacked folder. */
+int cache_find_hash(struct cache *cache, const char *h1, struct package **ret, struct error *error);
 /* Any thread. Accepts NULL. */
 void package_give_back(struct package *package);
 DEFINE_CLEANUP(struct package *, package_give_back)
@@ -50,9 +54,10 @@ DEFINE_CLEANUP(struct package *, package_give_back)
 struct staging {
     char *folder; /* of all */
     int lock;
-    int files; /* a descriptor of the folder for files */
+    int files; /* a descriptor of the folder for files, which is STAGING_FILES in it */
 };
-#define STAGING_INIT {.lock = -1, .files = -1}
+#define STAGING_INIT  {.lock = -1, .files = -1}
+#define STAGING_FILES "files"
 
 int cache_begin(struct cache *cache, struct staging *ret, struct error *error);
 void staging_done(struct staging *staging); /* removes what was not kept */

@@ -8,21 +8,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "runtimes/io/close.h"
 #include "runtimes/terraform/package/unpack.h"
 
 #define CHUNK (256u << 10)
-
-static void close_p(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-}
-
-static void close_folder_p(DIR **folder)
-{
-    if (*folder)
-        closedir(*folder);
-}
 
 static int unreadable(const char *path, int code, struct error *error)
 {
@@ -57,7 +46,8 @@ static int copy_entry(int folder, const char *name, const char *above,
                       struct package_writer *writer, struct error *error)
 {
     _cleanup_free_ char *path = *above ? str_printf("%s/%s", above, name) : str_new(name);
-    _cleanup_(close_p) int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    _cleanup_(close_fd_p) int fd =
+        openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status, entry;
     int r;
 
@@ -96,7 +86,7 @@ static int copy_folder(int fd, const char *path, struct package_writer *writer, 
 
 int package_copy(const char *folder, struct package_writer *writer, struct error *error)
 {
-    _cleanup_(close_p) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    _cleanup_(close_fd_p) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
     return fd < 0 ? unreadable(folder, errno, error) : copy_folder(fd, "", writer, error);
 }

@@ -1,5 +1,7 @@
 #include "runtimes/terraform/plugin/diagnostics.h"
 
+#include <string.h>
+
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 
@@ -26,13 +28,25 @@ void diagnostics_add_path(struct path *to, const Tfplugin__Path *path)
     }
 }
 
+/* Names with dots between them. */
+static void add_root(struct path *to, const char *root)
+{
+    while (root) {
+        const char *dot = strchr(root, '.');
+        _cleanup_free_ char *name = dot ? str_new_n(root, (size_t)(dot - root)) : str_new(root);
+
+        path_push_key(to, name);
+        root = dot ? dot + 1 : NULL;
+    }
+}
+
 static char *place_of(const Tfplugin__Diagnostic *diagnostic, const char *root)
 {
     struct path path;
     char *text;
 
     path_init(&path);
-    path_push_key(&path, root);
+    add_root(&path, root);
     diagnostics_add_path(&path, diagnostic->attribute);
     text = str_new(path_text(&path));
     path_done(&path);

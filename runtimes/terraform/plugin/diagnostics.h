@@ -9,8 +9,8 @@
 #include "engine/base/error.h"
 #include "engine/base/path.h"
 
-/* root: what paths of attributes begin with: "attributes". ERR_INVALID ProviderError, of the first
- * error and how many there are; 0: there are only warnings. */
+/* root: what paths of attributes begin with: "attributes", "extensions.providerMeta". ERR_INVALID
+ * ProviderError, of the first error and how many there are; 0: there are only warnings. */
 int diagnostics_check(Tfplugin__Diagnostic *const *diagnostics, size_t n, const char *root,
                       struct error *error);
 

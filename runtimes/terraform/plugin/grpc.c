@@ -95,6 +95,19 @@ int grpc_message(const struct http_response *response, const unsigned char **ret
     return 0;
 }
 
+/* In the place of words about HTTP: what the provider did. The permit's errors remain. */
+static void describe(const struct grpc_request *request, struct error *failure)
+{
+    if (failure->code == ERR_TIMEOUT)
+        err_set(failure, ERR_TIMEOUT, NULL, "no answer within %lld s",
+                (long long)(request->timeout + 999) / 1000);
+    else if (failure->code == ERR_TOO_LARGE)
+        err_set(failure, ERR_TOO_LARGE, NULL, "its answer has more than %zu MiB",
+                request->max_answer >> 20);
+    else if (failure->code == ERR_UNAVAILABLE && str_equal(failure->reason, "Unavailable"))
+        err_set(failure, ERR_UNAVAILABLE, NULL, "its process cannot be reached");
+}
+
 int grpc_call(struct http_client *client, const struct grpc_request *request,
               struct http_response *response, int *ret_status, struct error *error)
 {
@@ -123,8 +136,10 @@ int grpc_call(struct http_client *client, const struct grpc_request *request,
                 response, &failure);
     if (read_status(response, ret_status, &refusal) < 0)
         return err_copy(error, &refusal);
-    if (r < 0)
+    if (r < 0) {
+        describe(request, &failure);
         return err_copy(error, &failure);
+    }
     if (*ret_status == GRPC_NO_STATUS)
         return err_set(error, ERR_INTERNAL, "ProviderFailed",
                        "its answer has no status of gRPC (HTTP status %d)", response->status);

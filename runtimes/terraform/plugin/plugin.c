@@ -1,4 +1,3 @@
-#include <stdatomic.h>
 #include <string.h>
 
 #include "engine/base/clock.h"
@@ -12,6 +11,7 @@
 #define MAX_FILES        1024
 #define MAX_FILE_BYTES   (UINT64_C(1) << 30)
 #define SHUTDOWN_TIMEOUT 2000 /* ms until a process that was asked to end is killed */
+#define STUCK_AFTER      1000 /* ms without an answer, until which a call had too little time */
 #define LONGEST_CALL     (INT64_C(24) * 3600 * 1000) /* ms, of a call without a deadline */
 #define MOST_ENVIRONMENT 64
 
@@ -108,6 +108,21 @@ static void describe_start(struct plugin *plugin, struct error *error)
         add_words(error, shown);
 }
 
+/* What to do, unless that is said already. */
+static void advise(struct error *failure)
+{
+    if (*err_hints(failure->message) || failure->code == ERR_CANCELLED)
+        return;
+    if (failure->code == ERR_TIMEOUT)
+        err_hint(failure, "the next attempt is made with a new process of it; if it needs more "
+                          "time, raise the timeout of the Spec");
+    else if (failure->code == ERR_UNAVAILABLE)
+        err_hint(failure, "the next attempt is made with a new process of it; if that fails, too, "
+                          "use another version of the provider (extensions.provider)");
+    else if (failure->code == ERR_INTERNAL || failure->code == ERR_TOO_LARGE)
+        err_hint(failure, PLUGIN_DEFECT_HINT);
+}
+
 static int make_client(struct plugin *plugin, struct http_loop *loop, struct error *error)
 {
     static atomic_uint last;
@@ -196,6 +211,16 @@ static int reach(struct plugin *plugin, const struct plugin_config *config, int6
     return r < 0 ? r : make_connection(plugin, deadline, cancel, error);
 }
 
+static void advise_start(struct error *failure)
+{
+    if (failure->code == ERR_INVALID || failure->code == ERR_TOO_LARGE ||
+        (failure->code == ERR_UNSUPPORTED && !str_equal(failure->reason, "ProviderNotConfined")))
+        err_hint(failure, "check that its package has a provider of Terraform for this platform, "
+                          "or use another version of it (extensions.provider)");
+    else
+        advise(failure);
+}
+
 int plugin_start(const struct plugin_config *config, int64_t deadline, struct cancel *cancel,
                  struct plugin **ret, struct error *error)
 {
@@ -208,8 +233,10 @@ int plugin_start(const struct plugin_config *config, int64_t deadline, struct ca
     if (r >= 0)
         r = reach(plugin, config, deadline, cancel, &failure);
     if (r < 0) {
+        atomic_store(&plugin->is_stuck, true);
         describe_start(plugin, &failure);
         err_wrap(&failure, "the provider %s did not start", plugin->name);
+        advise_start(&failure);
         return err_copy(error, &failure);
     }
     *ret = TAKE(plugin);
@@ -265,6 +292,11 @@ bool plugin_has_ended(struct plugin *plugin)
     return process_has_ended(plugin->process);
 }
 
+bool plugin_is_stuck(const struct plugin *plugin)
+{
+    return atomic_load(&plugin->is_stuck);
+}
+
 int64_t plugin_memory(const struct plugin *plugin)
 {
     return process_memory(plugin->process);
@@ -290,6 +322,7 @@ static void explain(struct plugin *plugin, const char *method, struct error *fai
         process_wait_end(plugin->process, system_clock.monotonic(&system_clock) + 200);
     describe_end(plugin, failure);
     err_wrap(failure, "the provider %s: %s", plugin->name, method);
+    advise(failure);
 }
 
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
@@ -314,6 +347,8 @@ int plugin_call(struct plugin *plugin, enum plugin_method method, const Protobuf
     if (r >= 0)
         r = unpack(&response, methods[method].answer, ret, &failure);
     if (r < 0) {
+        if (r == ERR_TIMEOUT && grpc.timeout >= STUCK_AFTER)
+            atomic_store(&plugin->is_stuck, true);
         explain(plugin, name, &failure);
         return err_copy(error, &failure);
     }
@@ -326,6 +361,7 @@ int plugin_call(struct plugin *plugin, enum plugin_method method, const Protobuf
 static void shut_down(struct plugin *plugin)
 {
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    int64_t deadline = system_clock.monotonic(&system_clock) + SHUTDOWN_TIMEOUT;
     Tfplugin__Empty empty;
     int status;
 
@@ -336,14 +372,14 @@ static void shut_down(struct plugin *plugin)
                                      .max_answer = MAX_ANSWER_BYTES,
                                      .timeout = SHUTDOWN_TIMEOUT},
               &response, &status, NULL);
-    process_wait_end(plugin->process, system_clock.monotonic(&system_clock) + SHUTDOWN_TIMEOUT);
+    process_wait_end(plugin->process, deadline);
 }
 
 void plugin_free(struct plugin *plugin)
 {
     if (!plugin)
         return;
-    if (plugin->client && !plugin_has_ended(plugin))
+    if (plugin->client && !plugin_is_stuck(plugin) && !plugin_has_ended(plugin))
         shut_down(plugin);
     http_stream_free(plugin->prints);
     http_client_free(plugin->client);

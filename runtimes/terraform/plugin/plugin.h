@@ -28,6 +28,11 @@
 
 struct plugin;
 
+/* A hint of errors. */
+#define PLUGIN_DEFECT_HINT                                                                     \
+    "this is a defect of the provider: use another version of it (extensions.provider), and " \
+    "tell its authors"
+
 /* Borrowed for the call; processes and loop live longer than the plugin. */
 struct plugin_config {
     struct processes *processes;
@@ -46,12 +51,15 @@ struct plugin_config {
  * ERR_CANCELLED. */
 int plugin_start(const struct plugin_config *config, int64_t deadline, struct cancel *cancel,
                  struct plugin **ret, struct error *error);
-/* Asks the process to end, and kills it if it does not. Accepts NULL. */
+/* Asks the process to end, and kills it if it does not; at once if it is stuck. Accepts NULL. */
 void plugin_free(struct plugin *plugin);
 DEFINE_CLEANUP(struct plugin *, plugin_free)
 
 int plugin_protocol(const struct plugin *plugin); /* 5 or 6 */
 bool plugin_has_ended(struct plugin *plugin);
+/* A call got no answer in its time, so it may be that none will: the process is not to be given to
+ * anybody any more. */
+bool plugin_is_stuck(const struct plugin *plugin);
 int64_t plugin_memory(const struct plugin *plugin); /* as process_memory() */
 
 enum plugin_method {
@@ -82,7 +90,8 @@ struct plugin_call {
  * sent.
  *
  * Diagnostics of the provider are no error of the call. ERR_UNAVAILABLE: the process ended;
- * ERR_TIMEOUT; ERR_TOO_LARGE; ERR_INTERNAL: an answer that is none; what the permit said.
+ * ERR_TIMEOUT; ERR_TOO_LARGE; ERR_INTERNAL: an answer that is none; what the permit said. A hint of
+ * the error says what to do.
  */
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
                 const struct plugin_call *call, void *ret, bool *ret_sent, struct error *error);

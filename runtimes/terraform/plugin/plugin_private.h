@@ -4,6 +4,8 @@
 #ifndef RUNTIMES_TERRAFORM_PLUGIN_PLUGIN_PRIVATE_H
 #define RUNTIMES_TERRAFORM_PLUGIN_PLUGIN_PRIVATE_H
 
+#include <stdatomic.h>
+
 #include "runtimes/terraform/plugin/handshake.h"
 #include "runtimes/terraform/plugin/plugin.h"
 
@@ -14,6 +16,7 @@ struct plugin {
     struct handshake handshake;
     struct http_client *client;
     struct http_stream *prints; /* of its code, which are dropped */
+    atomic_bool is_stuck;       /* plugin_is_stuck() */
 };
 
 #define GRPC_NO_STATUS (-1) /* the answer has none */

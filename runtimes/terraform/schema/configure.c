@@ -84,12 +84,13 @@ static int check_count(const struct configuring *configuring, const struct tf_ne
     bool is_single = nested->nesting == TF_SINGLE || nested->nesting == TF_GROUP;
     int64_t count = is_single ? !is_absent(value) : (int64_t)value_count(value);
 
-    if (value_is(value, VALUE_UNKNOWN))
-        return 0;
+    if (!is_absent(value) && !value_is(value, VALUE_ARRAY) && !value_is(value, VALUE_OBJECT))
+        return 0; /* not known, or of a wrong type */
     if (count < nested->min)
         return err_set(configuring->error, ERR_INVALID, "InvalidAttribute",
-                       "%s: at least %lld are required", path_text(configuring->path),
-                       (long long)nested->min);
+                       nested->min == 1 ? "%s: a block of this name is required"
+                                        : "%s: %lld blocks of this name are required",
+                       path_text(configuring->path), (long long)nested->min);
     if (nested->max && count > nested->max)
         return err_set(configuring->error, ERR_INVALID, "InvalidAttribute",
                        "%s: there are %lld, %lld at most", path_text(configuring->path),

@@ -38,18 +38,6 @@ static const struct tf_type *nested_type(struct decoding *decoding, const struct
     return tf_type_of(decoding->arena, kinds[nested->nesting], nested->block->type);
 }
 
-static bool has_dynamic(const struct tf_type *type)
-{
-    if (type->kind == TF_DYNAMIC)
-        return true;
-    if (type->element)
-        return has_dynamic(type->element);
-    for (size_t i = 0; i < type->n_members; i++)
-        if (has_dynamic(type->members[i].type))
-            return true;
-    return false;
-}
-
 /* Blocks that hold dynamic values need not be of one type: Terraform sends them as a tuple or an
  * object, whose type comes with the value. */
 static const struct tf_type *block_type(struct decoding *decoding, const struct tf_nested *nested)
@@ -57,7 +45,7 @@ static const struct tf_type *block_type(struct decoding *decoding, const struct 
     const struct tf_type *type = nested_type(decoding, nested);
     bool is_list = type->kind == TF_LIST || type->kind == TF_MAP;
 
-    return is_list && has_dynamic(type->element) ? &tf_dynamic : type;
+    return is_list && tf_type_has_dynamic(type->element) ? &tf_dynamic : type;
 }
 
 static const struct tf_type *object_type(struct decoding *decoding, const struct tf_block *block)

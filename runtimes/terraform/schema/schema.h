@@ -79,6 +79,10 @@ int tf_configure(const struct tf_block *block, const struct value *attributes, s
 const struct value *tf_propose(const struct tf_block *block, const struct value *prior,
                                const struct value *config);
 
+/* A copy of a state in which what only the provider computes is null, as it is in a configuration.
+ * A reference; NULL: a bound of limits.h was passed. */
+const struct value *tf_without_computed(const struct tf_block *block, const struct value *value);
+
 /* A copy in which what the schema calls sensitive or write-only is sensitive. A reference; NULL
  * stays NULL. NULL also if a bound of limits.h was passed. */
 const struct value *tf_mark(const struct tf_block *block, const struct value *value);

@@ -17,17 +17,6 @@ static int bad(const struct reordering *reordering)
                    "a value of the provider cannot be read: it is cut off, or not of its type");
 }
 
-/* Copies an item, and of a container its head alone. */
-static bool copy(struct reordering *reordering, struct msgpack_item *item, struct buf *to)
-{
-    const unsigned char *from = reordering->reader.at;
-
-    if (!msgpack_read(&reordering->reader, item))
-        return false;
-    buf_add(to, from, (size_t)(reordering->reader.at - from));
-    return true;
-}
-
 static int reorder_set(struct reordering *reordering, const struct tf_type *type, size_t count,
                        struct buf *to)
 {
@@ -52,6 +41,7 @@ static int reorder_set(struct reordering *reordering, const struct tf_type *type
     if (r < 0)
         return r;
     tf_set_sort(&set);
+    msgpack_add_array(to, set.count);
     for (size_t i = 0; i < set.count; i++)
         buf_add(to, set.elements[i].bytes.data, set.elements[i].bytes.length);
     return 0;
@@ -64,10 +54,12 @@ static int reorder_members(struct reordering *reordering, const struct tf_type *
 
     for (size_t i = 0; i < count && r >= 0; i++) {
         const struct tf_type *of = type->element ? type->element : &tf_dynamic;
+        const unsigned char *from = reordering->reader.at;
         struct msgpack_item key;
 
-        if (!copy(reordering, &key, to))
+        if (!msgpack_read(&reordering->reader, &key))
             return bad(reordering);
+        buf_add(to, from, (size_t)(reordering->reader.at - from));
         if (type->kind == TF_OBJECT)
             of = key.type == MSGPACK_STRING ? tf_type_member(type, key.data, key.length) : NULL;
         r = of ? reorder(reordering, of, to) : bad(reordering);
@@ -94,15 +86,20 @@ static int reorder_items(struct reordering *reordering, const struct tf_type *ty
 
 static int reorder(struct reordering *reordering, const struct tf_type *type, struct buf *to)
 {
+    const unsigned char *from = reordering->reader.at;
     struct msgpack_item item;
+    bool is_set;
     int r = 0;
 
-    if (++reordering->depth > 2 * LIMIT_DEPTH || !copy(reordering, &item, to))
+    if (++reordering->depth > 2 * LIMIT_DEPTH || !msgpack_read(&reordering->reader, &item))
         return bad(reordering);
-    if (item.type == MSGPACK_MAP)
-        r = reorder_members(reordering, type, item.length, to);
-    else if (item.type == MSGPACK_ARRAY && type->kind == TF_SET)
+    is_set = item.type == MSGPACK_ARRAY && type->kind == TF_SET;
+    if (!is_set) /* which may have fewer elements afterwards */
+        buf_add(to, from, (size_t)(reordering->reader.at - from));
+    if (is_set)
         r = reorder_set(reordering, type, item.length, to);
+    else if (item.type == MSGPACK_MAP)
+        r = reorder_members(reordering, type, item.length, to);
     else if (item.type == MSGPACK_ARRAY)
         r = reorder_items(reordering, type, item.length, to);
     reordering->depth--;

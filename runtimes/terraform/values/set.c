@@ -12,13 +12,17 @@ void tf_set_init(struct tf_set *set, const struct tf_type *type)
     *set = (struct tf_set){.type = type};
 }
 
+static void element_done(struct tf_element *element)
+{
+    value_unref(element->value);
+    buf_done(&element->text);
+    buf_done(&element->bytes);
+}
+
 void tf_set_done(struct tf_set *set)
 {
-    for (size_t i = 0; i < set->count; i++) {
-        value_unref(set->elements[i].value);
-        buf_done(&set->elements[i].text);
-        buf_done(&set->elements[i].bytes);
-    }
+    for (size_t i = 0; i < set->count; i++)
+        element_done(&set->elements[i]);
     free(set->elements);
 }
 
@@ -134,15 +138,13 @@ static int compare(const void *a, const void *b)
     return order ? order : strcmp(one->text.data, other->text.data);
 }
 
-/* True if one of those before it is equal, and known. Equal ones have the same place. */
-static bool is_there(const struct tf_set *set, size_t index)
+/* True if one of the first n is equal, and known. Equal ones have the same place. */
+static bool is_there(const struct tf_set *set, size_t n, const struct tf_element *element)
 {
-    const struct value *value = set->elements[index].value;
-
-    if (value_has_unknown(value))
+    if (value_has_unknown(element->value))
         return false;
-    for (size_t i = index; i-- > 0 && compare(&set->elements[i], &set->elements[index]) == 0;)
-        if (value_equal(set->elements[i].value, value))
+    while (n-- > 0 && compare(&set->elements[n], element) == 0)
+        if (value_equal(set->elements[n].value, element->value))
             return true;
     return false;
 }
@@ -162,14 +164,22 @@ struct tf_element *tf_set_add(struct tf_set *set, const struct value *element)
 
 void tf_set_sort(struct tf_set *set)
 {
+    size_t n = 0;
+
     if (set->count)
         qsort(set->elements, set->count, sizeof(*set->elements), compare);
+    for (size_t i = 0; i < set->count; i++) {
+        if (is_there(set, n, &set->elements[i]))
+            element_done(&set->elements[i]);
+        else
+            set->elements[n++] = set->elements[i];
+    }
+    set->count = n;
 }
 
 void tf_set_put(struct tf_set *set, struct value_builder *b)
 {
     tf_set_sort(set);
     for (size_t i = 0; i < set->count; i++)
-        if (!is_there(set, i))
-            value_add(b, set->elements[i].value);
+        value_add(b, set->elements[i].value);
 }

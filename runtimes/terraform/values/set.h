@@ -23,8 +23,9 @@ void tf_set_init(struct tf_set *set, const struct tf_type *type);
 void tf_set_done(struct tf_set *set);
 /* Takes the reference over. */
 struct tf_element *tf_set_add(struct tf_set *set, const struct value *element);
+/* Puts the elements in order. One that is known is there once. */
 void tf_set_sort(struct tf_set *set);
-/* Adds all elements to the array that is open, in order. One that is known is there once. */
+/* Sorts, and adds all elements to the array that is open. */
 void tf_set_put(struct tf_set *set, struct value_builder *b);
 
 #endif

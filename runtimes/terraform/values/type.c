@@ -179,6 +179,18 @@ const struct tf_type *tf_type_member(const struct tf_type *object, const char *n
     return NULL;
 }
 
+bool tf_type_has_dynamic(const struct tf_type *type)
+{
+    if (type->kind == TF_DYNAMIC)
+        return true;
+    if (type->element)
+        return tf_type_has_dynamic(type->element);
+    for (size_t i = 0; i < type->n_members; i++)
+        if (tf_type_has_dynamic(type->members[i].type))
+            return true;
+    return false;
+}
+
 void tf_type_describe(struct buf *to, const struct tf_type *type)
 {
     buf_add_str(to, kinds[type->kind].one);

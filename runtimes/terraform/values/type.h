@@ -9,6 +9,7 @@
 #ifndef RUNTIMES_TERRAFORM_VALUES_TYPE_H
 #define RUNTIMES_TERRAFORM_VALUES_TYPE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "engine/base/arena.h"
@@ -55,6 +56,8 @@ const struct tf_type *tf_type_infer(struct arena *arena, const struct value *val
 /* NULL: the object type has none of that name. */
 const struct tf_type *tf_type_member(const struct tf_type *object, const char *name,
                                      size_t length);
+/* It is dynamic, or has something dynamic in it. */
+bool tf_type_has_dynamic(const struct tf_type *type);
 /* "a list of strings", for messages: adds to the buffer. */
 void tf_type_describe(struct buf *to, const struct tf_type *type);
 

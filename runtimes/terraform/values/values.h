@@ -37,8 +37,8 @@ int tf_decode(const void *data, size_t length, const struct tf_type *type, enum 
 int tf_convert(const struct value *value, const struct tf_type *type, struct path *path,
                const struct value **ret, struct error *error);
 
-/* Puts the sets of a value in msgpack into Terraform's order. ERR_INVALID: it is no value of that
- * type. */
+/* Puts the sets of a value in msgpack into Terraform's order, each element once. ERR_INVALID: it is
+ * no value of that type. */
 int tf_reorder(struct buf *bytes, const struct tf_type *type, struct error *error);
 
 /* The same value, of the type: each set in order, and each of its elements once. ERR_TOO_LARGE. */

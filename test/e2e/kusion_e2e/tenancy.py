@@ -17,6 +17,7 @@ from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import Controller
 from kusion_e2e.kinds import path_of
 from kusion_e2e.rights import account, wait_until_may
+from kusion_e2e.wait import eventually
 
 DEPLOYER = "deployer"
 EVERYTHING = ["get", "list", "watch", "create", "update", "patch", "delete"]
@@ -55,8 +56,9 @@ class ApiAs(Api):
 
 def forge_record(tenant_api, cluster, namespace, release):
     """A Release that looks like one of the operator's own. The chart's policy refuses it; it is
-    there all the same, as without that policy."""
+    there all the same, as without that policy, which works some time after it was made."""
     path = path_of("Release", namespace)
+    eventually(lambda: not tenant_api.create(f"{path}?dryRun=All", release).ok)
     answer = tenant_api.create(path, release)
     assert not answer.ok and "is for the operator's own Releases" in answer.message, answer
     return cluster.api.create(path, release).must().object

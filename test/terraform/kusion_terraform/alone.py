@@ -6,6 +6,7 @@ from kusion_terraform import ours
 from kusion_terraform.backend import Backend
 from kusion_terraform.catalog import OURS
 from kusion_terraform.generate import drift, fails
+from kusion_terraform.names import import_id, named, object_name, put_object, resource_name
 from kusion_terraform.paths import new_folder
 
 
@@ -31,9 +32,11 @@ class Play:
         self.stage, self.name, self.steps = stage, name, steps
         self.world = stage.backend.worlds["alone"]  # one for all: their processes have one configuration
         self.address = stage.backend.address("alone")
+        self.others = set()  # objects that nobody has taken over
 
     def play(self):
         for number, step in enumerate(self.steps):
+            self._put(self.steps[number - 1]["resources"] if number else {}, step["resources"])
             for key, how in step["drift"]:
                 self._drift(self.steps[number - 1]["resources"].get(key), key, how)
             wrong = self._step(step["resources"])
@@ -41,11 +44,13 @@ class Play:
                 return [f"step {number + 1}: {line}" for line in wrong]
         return []
 
-    def _name(self, key, one):
-        return f"{self.name}-{key}-{one['kind'].replace('_', '-').replace('.', '-')}"
+    def _put(self, before, after):
+        for key, one in after.items():
+            put_object(self.world, self.name, key, after, before)
+            self.others.add(import_id(self.name, key, one))
 
     def _drift(self, one, key, how):
-        for place, object in list(self.world.of(self._name(key, one)).items()) if one else ():
+        for place, object in list(self.world.of(object_name(self.name, key, one)).items()) if one else ():
             changed = drift(how, object)
             if changed is None:
                 del self.world.objects[place]
@@ -53,13 +58,10 @@ class Play:
                 self.world.objects[place] = changed
 
     def _spec(self, resources):
-        ids = {key: ours.id_of(one["kind"], self._name(key, one)) for key, one in resources.items()}
-        spec = []
-        for key, one in resources.items():
-            if "name" in one["attributes"]:
-                one = {**one, "attributes": {**one["attributes"], "name": self._name(key, one)}}
-            spec.append(ours.resource(one, self._name(key, one), ids, self.address))
-        return spec
+        names = {key: resource_name(self.name, key, one) for key, one in resources.items()}
+        ids = {key: ours.id_of(one["kind"], names[key]) for key, one in resources.items()}
+        return [ours.resource(named(self.name, key, one), names[key], ids, self.address,
+                              ours.more_extensions(self.name, key, one)) for key, one in resources.items()]
 
     def _step(self, resources):
         spec = self._spec(resources)
@@ -77,7 +79,8 @@ class Play:
     def _unknown_to_state(self, answer):
         """Objects that State has lost."""
         known = {one["result"]["id"] for one in answer["state"] if one["result"]}
-        return [f"State does not know {id}" for id in self._objects() if id not in known]
+        self.others -= known
+        return [f"State does not know {id}" for id in self._objects() if id not in known | self.others]
 
     def _objects(self):
         return [id for id in self.world.objects if id.split("/")[1].startswith(f"{self.name}-")]
@@ -89,7 +92,7 @@ class Play:
             if one["kind"] not in OURS:
                 continue
             count += 1
-            found = list(self.world.of(self._name(key, one)).values())
+            found = list(self.world.of(object_name(self.name, key, one)).values())
             if len(found) != 1:
                 wrong.append(f"{len(found)} objects of {key}")
                 continue
@@ -102,5 +105,7 @@ class Play:
     @staticmethod
     def _texts(one):
         ignored = one["lifecycle"].get("ignoreChanges", [])
+        if ignored == "all":
+            return []
         return [(name, one["attributes"][name]) for name in ("text", "color", "zone", "filled")
                 if isinstance(one["attributes"].get(name), str) and one["attributes"][name] and name not in ignored]

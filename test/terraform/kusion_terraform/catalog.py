@@ -183,7 +183,7 @@ class Rare:
         self.of = of
 
     def make(self, chance):
-        return self.of.make(chance) if chance.rng.random() < 0.25 else None
+        return self.of.make(chance) if chance.rng.random() < 0.5 else None
 
     def change(self, chance, value):
         return None if chance.rng.random() < 0.7 else self.make(chance)
@@ -292,18 +292,24 @@ class Id:
         return value
 
 
-MADE = ["probe_thing", "legacy_thing"]  # kinds of resources that data sources find
+MADE = ["probe_thing", "probe_renamed", "legacy_thing"]  # kinds of resources that data sources find
+READING = {"fail_on": Rare(Many(small("read", "null", "unknown"), is_set=True, most=1))}
 DATA = {
-    "data.probe_found": Group({"id": Id()}, {"label": Text(), "field": Many(Group({"name": small("text", "set")}, {}))}),
-    "data.legacy_found": Group({"of": Id()}, {"label": Text()}),
+    "data.probe_found": Group({"id": Id()}, {"label": Text(), "field": Many(Group({"name": small("text", "set")}, {})),
+                                             **READING}),
+    "data.legacy_found": Group({"of": Id()}, {"label": Text(), **READING}),
 }
 
-OURS = {"probe_thing": PROBE_THING, "probe_blocks": PROBE_BLOCKS, "legacy_thing": LEGACY_THING}
+# Of kusion/probe and kusion/legacy. The objects of probe_renamed are made as those of probe_thing.
+OURS = {"probe_thing": PROBE_THING, "probe_blocks": PROBE_BLOCKS, "legacy_thing": LEGACY_THING,
+        "probe_renamed": PROBE_THING}
+FRESH = ["probe_thing", "probe_blocks", "legacy_thing"]
 KINDS = {**OURS, **REAL, **DATA}
 
 # What others may refer to: known later, at once, or secret.
 REFERRED = {
     "probe_thing": ["id", "filled", "floating", "made_list[0]", "color", "name"],
+    "probe_renamed": ["id", "filled", "floating", "made_list[0]", "color", "name"],
     "probe_blocks": ["id", "name"],
     "legacy_thing": ["id", "made", "filled", "color"],
     "time_offset": ["rfc3339", "id"],

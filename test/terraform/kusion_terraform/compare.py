@@ -31,7 +31,7 @@ def path_text(path):
     text = ""
     for step in path:
         if isinstance(step, str):
-            text += f".{step}" if re.fullmatch(r"[A-Za-z0-9_/-]+", step) and "/" not in step else f"[{step}]"
+            text += f"[{step}]" if "." in step else f".{step}"
         elif isinstance(step, int):
             text += f"[{step}]"
         else:
@@ -46,7 +46,10 @@ def their_plan(plan):
             continue
         paths = sorted({path_text(path) for path in one["change"].get("replace_paths", [])})
         kind = f"data.{one['type']}" if one["mode"] == "data" else one["type"]
-        found[id_of(kind, one["name"])] = (ACTIONS[tuple(one["change"]["actions"])], paths)
+        action = ACTIONS[tuple(one["change"]["actions"])]
+        if "importing" in one["change"] and action in ("none", "update"):
+            action = "adopt"
+        found[id_of(kind, one["name"])] = (action, paths)
     return found
 
 

@@ -2,12 +2,16 @@
 
 A case is a list of steps; a step is {"resources": {key: {kind, attributes, lifecycle}}, "drift": [[key,
 how], …]}. What was done outside comes before the step's configuration is applied. The last step has no
-resources. A reference to another resource is {"$": [key, path]}. All is plain JSON."""
+resources. A reference to another resource is {"$": [key, path]}. All is plain JSON.
+
+A resource may have more: `after`, references that are none of its attributes; `as`, a part of its id, and
+`moved`, the kind and the part that it had before; `born`, the kind that its object was made as; `import`,
+the key of another resource: an object like that one's is there, and is taken over."""
 
 import copy
 import random
 
-from kusion_terraform.catalog import DATA, KINDS, MADE, OURS, REAL, REFERRED
+from kusion_terraform.catalog import DATA, FRESH, KINDS, MADE, OURS, REAL, REFERRED, Group, Keyed
 
 KEYS = ["a", "b", "c", "d"]
 FAILING = 0.5  # share of the cases in which something may be told to fail: they are played one by one
@@ -30,28 +34,48 @@ class Chance:
         return {"$": [key, self.rng.choice(REFERRED[self.others[key]])]}
 
 
+def member(rng, name, kind):
+    """Of an object or a map; others as a whole."""
+    names = list(kind.kinds) if isinstance(kind, Group) else ["k1", "k2"] if isinstance(kind, Keyed) else []
+    return f"{name}.{rng.choice(names)}" if names and rng.random() < 0.5 else name
+
+
+def ignored(rng, kind, attributes):
+    if rng.random() < 0.1:
+        return "all"
+    names = [name for name in attributes if name != "name"]
+    if not names or rng.random() < 0.2:
+        names = [name for name in KINDS[kind].kinds if name != "name"]
+    return [member(rng, name, KINDS[kind].kinds[name]) for name in rng.sample(names, min(len(names), rng.randint(1, 2)))]
+
+
 def lifecycle(rng, kind, attributes):
     made = {}
     if rng.random() < 0.15:
         made["createBeforeDestroy"] = True
-    names = [name for name in attributes if name != "name"]
-    if names and rng.random() < 0.12:
-        made["ignoreChanges"] = rng.sample(names, 1)
+    if rng.random() < 0.05:
+        made["preventDestroy"] = True
+    if rng.random() < 0.15:
+        made["ignoreChanges"] = ignored(rng, kind, attributes)
     return made
 
 
+def set_attributes(one, attributes):
+    one["attributes"] = {k: v for k, v in attributes.items() if v is not None}
+
+
 def resource(chance, kind):
-    attributes = KINDS[kind].make(chance)
-    made = {"kind": kind, "attributes": {k: v for k, v in attributes.items() if v is not None}}
+    made, rng = {"kind": kind, "lifecycle": {}}, chance.rng
+    set_attributes(made, KINDS[kind].make(chance))
     if kind not in DATA:
-        return {**made, "lifecycle": lifecycle(chance.rng, kind, attributes)}
-    after = [{"$": [key, ""]} for key in chance.others if chance.rng.random() < 0.3]
-    return {**made, "lifecycle": {}, **({"after": after} if after else {})}
+        made["lifecycle"] = lifecycle(rng, kind, made["attributes"])
+    after = [{"$": [key, ""]} for key in chance.others if rng.random() < (0.3 if kind in DATA else 0.07)]
+    return {**made, "after": after} if after else made
 
 
 def kind_of(chance):
     finds = any(kind in MADE for kind in chance.others.values())
-    return chance.rng.choice(list(OURS) * 5 + list(REAL) + list(DATA) * (4 if finds else 0))
+    return chance.rng.choice(FRESH * 5 + list(REAL) + list(DATA) * (4 if finds else 0))
 
 
 def references_of(value):
@@ -67,23 +91,77 @@ def earlier(resources, key):
     return {other: one["kind"] for other, one in resources.items() if other < key}
 
 
-def change(chance, resources):
-    """One change to one of them."""
-    rng, key = chance.rng, chance.rng.choice(KEYS)
+def importable(resources, key):
+    """Keys of resources that an object may be made like, for a new one of that key."""
+    return [other for other, one in resources.items() if one["kind"] in FRESH and "import" not in one
+            and references_of(one["attributes"]) <= set(earlier(resources, key))]
+
+
+def imported(chance, resources, source):
+    """A resource that takes over an object like the one of another resource, and may change it."""
+    kind = resources[source]["kind"]
+    made = {"kind": kind, "import": source, "lifecycle": {}}
+    attributes = copy.deepcopy(resources[source]["attributes"])
+    for _ in range(chance.rng.choice([0, 0, 1, 2])):
+        attributes = KINDS[kind].change(chance, attributes)
+    set_attributes(made, attributes)
+    made["lifecycle"] = {k: v for k, v in lifecycle(chance.rng, kind, made["attributes"]).items() if k != "ignoreChanges"}
+    return made
+
+
+def move(rng, one):
+    """It gets another id, perhaps one of another kind."""
+    one["moved"] = [one["kind"], one.get("as", "")]
+    one["as"] = {"": "m1", "m1": "m2", "m2": "m1"}[one.get("as", "")]
+    if one["kind"] == "probe_thing" and rng.random() < 0.6:
+        one["born"], one["kind"] = one["kind"], "probe_renamed"
+
+
+def new(chance, resources, key):
+    sources = importable(resources, key)
+    if sources and chance.rng.random() < 0.4:
+        return imported(chance, resources, chance.rng.choice(sources))
+    return resource(chance, kind_of(chance))
+
+
+def is_removable(resources, key):
+    return not resources[key]["lifecycle"].get("preventDestroy") and \
+        not any(key in references_of(one) for one in resources.values())
+
+
+def change(chance, resources, gone):
+    """One change to one of them. gone: keys that were removed in this step, and are not used again."""
+    rng, key = chance.rng, chance.rng.choice([key for key in KEYS if key not in gone] or ["d"])
     chance.others = earlier(resources, key)
+    if key in gone:
+        return
     if key not in resources:
-        resources[key] = resource(chance, kind_of(chance))
-    elif rng.random() < 0.12 and not any(key in references_of(one) for one in resources.values()):
+        resources[key] = new(chance, resources, key)
+        return
+    one, how = resources[key], rng.random()
+    if how < 0.12 and is_removable(resources, key):
         del resources[key]
+        gone.add(key)
+    elif how < 0.24 and one["kind"] not in DATA and "import" not in one:
+        move(rng, one)
+    elif how < 0.3 and one["kind"] not in DATA:
+        one["lifecycle"] = lifecycle(rng, one["kind"], one["attributes"])
     else:
-        one = resources[key]
-        changed = KINDS[one["kind"]].change(chance, one["attributes"])
-        one["attributes"] = {k: v for k, v in changed.items() if v is not None}
+        set_attributes(one, KINDS[one["kind"]].change(chance, one["attributes"]))
+
+
+def settle(rng, resources):
+    """What a next step begins with: what was to be taken over has been, and some do not fail any more."""
+    for one in resources.values():
+        one.pop("import", None)
+        if rng.random() < 0.4:
+            one["attributes"].pop("fail_on", None)
 
 
 def fails(steps):
-    """Something is to go wrong in it."""
-    return any("fail_on" in one["attributes"] for step in steps for one in step["resources"].values())
+    """Something may go wrong in it, which matters to others."""
+    return any("fail_on" in one["attributes"] or "import" in one or one["lifecycle"].get("preventDestroy")
+               for step in steps for one in step["resources"].values())
 
 
 def creates_first(steps):
@@ -102,6 +180,16 @@ def without_failures(steps):
     return steps
 
 
+def last(resources):
+    """All goes, and before that what prevents it."""
+    settled = copy.deepcopy(resources)
+    for one in settled.values():
+        one.pop("import", None)
+        one["lifecycle"].pop("preventDestroy", None)
+    guarded = any(one["lifecycle"].get("preventDestroy") for one in resources.values())
+    return [{"resources": one, "drift": []} for one in ([settled] if guarded else []) + [{}]]
+
+
 def case(seed, number):
     rng = random.Random(f"{seed}/{number}")
     chance, resources, steps = Chance(rng), {}, []
@@ -110,11 +198,12 @@ def case(seed, number):
         resources[key] = resource(chance, kind_of(chance))
     steps.append({"resources": copy.deepcopy(resources), "drift": []})
     for _ in range(rng.randint(1, 3)):
-        drifted = drifts(rng, resources)
+        drifted, gone = drifts(rng, resources), set()
+        settle(rng, resources)
         for _ in range(rng.choice([0, 1, 1, 2, 3])):
-            change(chance, resources)
+            change(chance, resources, gone)
         steps.append({"resources": copy.deepcopy(resources), "drift": drifted})
-    steps.append({"resources": {}, "drift": []})
+    steps += last(resources)
     return steps if rng.random() < FAILING else without_failures(steps)
 
 

@@ -4,6 +4,7 @@ import json
 import subprocess
 
 from kusion_terraform.catalog import provider_of
+from kusion_terraform.names import import_id, moved_from
 from kusion_terraform.paths import DRIVER
 
 PROVIDERS = ["kusion/probe", "kusion/legacy", "hashicorp/random", "hashicorp/tls", "hashicorp/time"]
@@ -46,9 +47,18 @@ def render(value, ids):
     return [render(one, ids) for one in value] if isinstance(value, list) else value
 
 
-def resource(one, name, ids, address):
+def more_extensions(case, key, one):
+    """What was there before."""
+    old, found = moved_from(case, key, one), import_id(case, key, one)
+    return {**({"kusionstack.io/moved-from": id_of(*old)} if old else {}),
+            **({"kusionstack.io/import-id": found} if found else {})}
+
+
+def resource(one, name, ids, address, more=None):
+    """more: of its extensions."""
     kind = one["kind"]
-    extensions = {"provider": "registry.terraform.io/" + "/".join(provider_of(kind)), "resourceType": kind}
+    extensions = {"provider": "registry.terraform.io/" + "/".join(provider_of(kind)), "resourceType": kind,
+                  **(more or {})}
     if provider_of(kind)[0] == "kusion":
         extensions["providerMeta"] = {"address": address}
     if one["lifecycle"]:

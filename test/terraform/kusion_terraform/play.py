@@ -9,11 +9,11 @@ from pathlib import Path
 from kusion_terraform import compare, generate, ours, theirs
 from kusion_terraform.backend import Backend
 from kusion_terraform.catalog import OURS
+from kusion_terraform.names import named, object_name, put_object, resource_name
 from kusion_terraform.paths import new_folder
 
-
 NOTHING = ("absent", None)
-OF_PROVIDERS = ("ProviderError", "ProviderFailed")  # reasons of ours
+OF_PROVIDERS = ("ProviderError", "ProviderFailed", "InvalidAttribute")  # reasons of ours, which OpenTofu has, too
 # Not all is as it was planned, when what it depends on is known: we plan it anew.
 INCONSISTENT = "Provider produced inconsistent final plan"
 
@@ -77,40 +77,50 @@ class Round:
 
     # ---- What is configured ----
 
-    def _names(self, case, resources):
-        return {key: f"c{case}-{key}-{one['kind'].replace('_', '-').replace('.', '-')}" for key, one in resources.items()}
-
     def _at(self, number):
         """(case, its resources, with their names)."""
         for case, steps in enumerate(self.cases):
             if self.found[case]:
                 continue
             resources = steps[min(number, len(steps) - 1)]["resources"]
-            names = self._names(case, resources)
+            names = {key: resource_name(f"c{case}", key, one) for key, one in resources.items()}
             for key, one in resources.items():
-                if "name" in one["attributes"]:
-                    one = {**one, "attributes": {**one["attributes"], "name": names[key]}}
-                yield case, resources, names, key, one
+                yield case, resources, names, key, named(f"c{case}", key, one)
 
     def _configure(self, number):
-        """Ours and theirs."""
-        spec, module = [], {}
+        """Ours and theirs, and blocks of theirs."""
+        spec, module, blocks = [], {}, ""
+        self.configured = set()
         for case, resources, names, key, one in self._at(number):
             kinds = {key: one["kind"] for key, one in resources.items()}
             ids = {key: ours.id_of(kinds[key], names[key]) for key in resources}
-            spec.append(ours.resource(one, names[key], ids, self.addresses[0]))
+            spec.append(ours.resource(one, names[key], ids, self.addresses[0],
+                                      ours.more_extensions(f"c{case}", key, one)))
             module.setdefault(one["kind"], {})[names[key]] = theirs.resource(one, kinds, names)
-            self.kinds[case][ids[key]] = (one["kind"], one["attributes"])
-        return spec, module
+            blocks += theirs.more_blocks(f"c{case}", key, one)
+            self.kinds[case][ids[key]] = (one["kind"], self._counting(one))
+            self.configured.add(ids[key])
+        return spec, module, blocks
+
+    @staticmethod
+    def _counting(one):
+        """The attributes that count: what differs each time may have come before what is ignored now."""
+        ignored = one["lifecycle"].get("ignoreChanges", [])
+        if one["kind"] in OURS:
+            return one["attributes"]
+        return {name: value for name, value in one["attributes"].items() if ignored != "all" and name not in ignored}
 
     def _drift(self, number):
         for case, steps in enumerate(self.cases):
             if number >= len(steps) or not number:
                 continue
-            before = steps[number - 1]["resources"]
-            for key, how in steps[number]["drift"]:
-                for world in self.worlds if key in before else ():
-                    self._drift_one(world, self._names(case, before)[key], how)
+            before, after = steps[number - 1]["resources"], steps[number]["resources"]
+            for world in self.worlds:
+                for key in after:
+                    put_object(world, f"c{case}", key, after, before)
+                for key, how in steps[number]["drift"]:
+                    if key in before:
+                        self._drift_one(world, object_name(f"c{case}", key, before[key]), how)
 
     @staticmethod
     def _drift_one(world, name, how):
@@ -125,8 +135,8 @@ class Round:
 
     def _step(self, number):
         self._drift(number)
-        spec, module = self._configure(number)
-        self.module.write(module)
+        spec, module, blocks = self._configure(number)
+        self.module.write(module, blocks)
         our_first = self.stage.driver.ask("apply", self.name, spec)
         try:
             plan, problem = self.module.plan(), ""
@@ -154,8 +164,14 @@ class Round:
         unknown = [one["id"] for one in answer["plan"] if one["unknown"] and one["action"] == "replace"]
         made = [place for method, place in self.worlds[0].log if method == "POST"]
         made_by_tofu = [place for method, place in self.worlds[1].log if method == "POST"]
-        names = {id.rpartition(":")[2] for id in unknown if id in kinds}
+        names = {kinds[id][1].get("name") for id in unknown if id in kinds}
         return any(place.split("/")[1] in names for place in {*made_by_tofu} - {*made})
+
+    def _is_refused_by_us(self, one):
+        """A change that we do not make: what is taken over is not replaced, and what was guarded is not deleted
+        when it leaves the configuration."""
+        return one["error"]["reason"] == "ImportFailed" and "replaced" in one["error"]["message"] or \
+            one["error"]["reason"] == "PreventDestroy" and one["id"] not in self.configured
 
     def _changes(self, case, world, name):
         """In order, but for replacements in a case with createBeforeDestroy: for tofu what such a resource
@@ -167,6 +183,9 @@ class Round:
         kinds = self.kinds[case]
         planned = {id: one for id, one in compare.our_plan(answer).items() if id in kinds}
         wrong = [one for one in answer.get("plan", []) if one["id"] in kinds and one["error"]]
+        if wrong and all(map(self._is_refused_by_us, wrong)):
+            self.is_over = True
+            return []
         if problem:
             self.is_over = True
             if self.has_failed:  # tofu forgets what a provider keeps for itself, if a deletion fails
@@ -201,9 +220,9 @@ class Round:
             if id in failures:  # it need not be as it was read before
                 one, other = one[:1], other[:1]
             lines += compare.difference(f"state of {id}", one, other)
-        for id, (kind, _) in kinds.items():
+        for kind, attributes in kinds.values():
             if kind in OURS:
-                name = id.rpartition(":")[2]
+                name = attributes["name"]
                 lines += compare.difference(f"objects of {name}", *(compare.objects(world, kind, name)
                                                                     for world in self.worlds))
                 lines += compare.difference(f"changes of {name}", *(self._changes(case, world, name)

@@ -5,7 +5,7 @@ import json
 import os
 import time
 
-from kusion_terraform.generate import references_of
+from kusion_terraform.generate import KEYS, references_of
 
 SHRINKING = int(os.environ.get("KUSION_TEST_SHRINKING", 60))  # seconds
 
@@ -18,6 +18,9 @@ def smaller(steps):
     yield steps[:-1]
     for key in sorted({key for step in steps for key in step["resources"]}):
         yield without(steps, lambda step: step["resources"].pop(key, None))
+    for key in KEYS:
+        for marks in (["import"], ["after"], ["moved", "as"]):
+            yield without(steps, lambda step: [step["resources"].get(key, {}).pop(mark, None) for mark in marks])
     for i, step in enumerate(steps):
         for at in range(len(step["drift"])):
             yield at_step(steps, i, lambda one: one["drift"].pop(at))

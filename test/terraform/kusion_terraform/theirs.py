@@ -2,10 +2,11 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
-
+from kusion_terraform.names import import_id, moved_from, resource_name
 
 PROVIDERS = [("kusion", "probe"), ("kusion", "legacy"),
              ("hashicorp", "random"), ("hashicorp", "tls"), ("hashicorp", "time")]
@@ -44,8 +45,8 @@ class Theirs:
                               stdin=subprocess.DEVNULL, capture_output=True)
         return done.returncode, done.stdout, done.stderr
 
-    def write(self, resources):
-        """resources: {kind: {name: rendered}}."""
+    def write(self, resources, blocks=""):
+        """resources: {kind: {name: rendered}}; blocks: more, as text."""
         providers = {name: {"source": f"registry.terraform.io/{namespace}/{name}"} for namespace, name in PROVIDERS}
         module = {"terraform": {"required_providers": providers},
                   "provider": {"probe": {"address": self.address}, "legacy": {"address": self.address}}}
@@ -53,6 +54,7 @@ class Theirs:
             mode = "data" if kind.startswith("data.") else "resource"
             module.setdefault(mode, {})[kind.removeprefix("data.")] = named
         (self.folder / "main.tf.json").write_text(json.dumps(module))
+        (self.folder / "blocks.tf").write_text(blocks)
 
     def plan(self):
         """Its plan, as JSON."""
@@ -96,14 +98,30 @@ def render(value, kinds, names):
     return [render(one, kinds, names) for one in value] if isinstance(value, list) else value
 
 
+LIFECYCLE = {"createBeforeDestroy": "create_before_destroy", "preventDestroy": "prevent_destroy",
+             "ignoreChanges": "ignore_changes"}
 
-LIFECYCLE = {"createBeforeDestroy": "create_before_destroy", "ignoreChanges": "ignore_changes"}
+
+def lifecycle(one):
+    """Keys of maps as OpenTofu has them."""
+    made = {LIFECYCLE[name]: value for name, value in one["lifecycle"].items()}
+    if isinstance(made.get("ignore_changes"), list):
+        made["ignore_changes"] = [re.sub(r"\.(k\d)$", r'["\1"]', path) for path in made["ignore_changes"]]
+    return made
+
+
+def more_blocks(case, key, one):
+    """What was there before."""
+    old, found = moved_from(case, key, one), import_id(case, key, one)
+    to = f"{one['kind']}.{resource_name(case, key, one)}"
+    moved = f"moved {{\n  from = {'.'.join(old)}\n  to = {to}\n}}\n" if old else ""
+    return moved + (f"import {{\n  to = {to}\n  id = \"{found}\"\n}}\n" if found else "")
 
 
 def resource(one, kinds, names):
     made = render(one["attributes"], kinds, names)
     if one["lifecycle"]:
-        made["lifecycle"] = {LIFECYCLE[name]: value for name, value in one["lifecycle"].items()}
+        made["lifecycle"] = lifecycle(one)
     if one.get("after"):
         keys = [other["$"][0] for other in one["after"]]
         made["depends_on"] = [f"{kinds[key]}.{names[key]}" for key in keys]

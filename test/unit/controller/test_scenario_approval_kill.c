@@ -67,9 +67,9 @@ static void kills_change_nothing_of_what_is_approved(void)
     for (unsigned i = 0; i < 4; i++) {
         unsigned n = 1;
 
-        while (n < 20 && approve_with_kill(i & 1, i & 2, n))
+        while (n < 24 && approve_with_kill(i & 1, i & 2, n))
             n++;
-        EXPECT(n > 2 && n < 20, "after each write");
+        EXPECT(n > 2 && n < 24, "after each write");
     }
 }
 

@@ -2,6 +2,8 @@
 #include "controller/reconcile/spec_export.h"
 
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
+#include "engine/base/slots.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger.h"
 #include "runtimes/io/clock.h"
@@ -23,11 +25,18 @@
 /* ---- A runtime whose file has its mark, and a number ---- */
 
 static int content;
+static struct slots *slots; /* of the process; NULL: without a bound */
+static unsigned slots_meanwhile;
 
 static int write_file(struct runtime *runtime, const struct record *const *records, size_t n,
                       const struct runtime_mark *mark, struct buf *ret, struct error *error)
 {
+    struct slots_stats stats = {0};
+
     (void)runtime, (void)records, (void)error;
+    if (slots)
+        slots_stats(slots, &stats);
+    slots_meanwhile = stats.taken;
     buf_printf(ret, "%s %d %d %zu", mark->lineage, (int)mark->serial, content, n);
     return 0;
 }
@@ -46,12 +55,24 @@ struct state_of_one {
     struct ledger *ledger;
 };
 
+static size_t memory_bytes; /* what State has of the resource */
+
+/* A reference. */
+static const struct value *make_memory(void)
+{
+    _cleanup_free_ char *text = mem_new(memory_bytes + 1);
+
+    memset(text, 'x', memory_bytes);
+    return value_pack("{s:s}", "state", text);
+}
+
 static void state_init(struct state_of_one *state)
 {
     const struct ledger_opening opening = {
         .key = {"team", "web"}, .spec_uid = "u", .epoch = 1, .deadline = CLOCK_FOREVER};
+    _cleanup_value_ const struct value *memory = make_memory();
     _cleanup_(record_unref_p) const struct record *record =
-        record_new(&(struct record){.id = "a:b:c:d", .type = "Terraform"});
+        record_new(&(struct record){.id = "a:b:c:d", .type = "Terraform", .memory = memory});
     struct error error = {0};
 
     state->medium = memory_medium_new(NULL);
@@ -76,6 +97,7 @@ static void state_done(struct state_of_one *state)
 
 static char first_uid[] = "u", other_uid[] = "of another Spec of this name";
 static char *spec_uid = first_uid;
+static int result; /* of the last try */
 
 /* name: of the Secret. ret_body: the body of the last request but the events'; free(); or NULL. */
 static void export_to(const char *name, const struct fake_step *steps, size_t n_steps,
@@ -93,13 +115,14 @@ static void export_to(const char *name, const struct fake_step *steps, size_t n_
     scene_start(&scene, steps, n_steps);
     scene.context.runtimes = runtimes;
     scene.context.n_runtimes = ARRAY_SIZE(runtimes);
+    scene.context.slots = slots;
     run = (struct run){.context = &scene.context,
                        .subject = {.key = {"team", "web"}, .generation = 3},
                        .uid = spec_uid,
                        .object = scene_value(object)};
     run_read_policy(&run);
     state_init(&state);
-    spec_export(&run, state.ledger);
+    result = spec_export(&run, state.ledger, NULL);
     str_copy(ret_reason, ERROR_REASON_SIZE, run.written.reason);
     if (ret_body) {
         _cleanup_value_ const struct value *body = scene_body(&scene, n_steps - 1);
@@ -215,5 +238,47 @@ static void the_secret_of_an_earlier_spec_is_left_alone(void)
     EXPECT_STR(reason, "TerraformStateNotOurs", "another uid");
 }
 
-SUITE(spec_export, TEST(the_secret_of_an_earlier_spec_is_left_alone),
-      TEST(a_new_secret_has_labels_by_its_name), TEST(the_lock_is_looked_at))
+/* What a large State takes while its file is made counts among the large pieces of work. */
+static void a_large_file_needs_a_slot(void)
+{
+    static const struct {
+        const char *note;
+        size_t bytes;
+        bool is_taken; /* the only slot, by somebody else */
+        const char *reason;
+        unsigned slots_meanwhile;
+    } rows[] = {
+        {"small", 100, true, "Written", 1},
+        {"large", 100000, false, "Written", 1},
+        {"large, and no slot is free", 100000, true, "Timeout", 0},
+    };
+    static const struct fake_step steps[] = {
+        {.expect = "GET " SECRETS "/", .status = 404, .body = NONE("db")},
+        {.expect = "POST " SECRETS, .status = 201, .body = SECRET("db")}};
+
+    slots = slots_new(&(struct slots_config){.clock = &system_clock, .count = 1});
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct slot other = {.slots = slots, .namespace_name = "other"};
+        bool is_written = str_equal(rows[i].reason, "Written");
+        char reason[ERROR_REASON_SIZE];
+        struct slots_stats stats;
+
+        if (rows[i].is_taken)
+            CU_ASSERT_FATAL(slot_take(&other, CLOCK_FOREVER, NULL, NULL) == 0);
+        memory_bytes = rows[i].bytes;
+        slots_meanwhile = 0;
+        export_to("db", steps, is_written ? 2 : 1, reason, NULL);
+        EXPECT_STR(reason, rows[i].reason, rows[i].note);
+        EXPECT_INT(result, is_written ? 0 : ERR_TIMEOUT, rows[i].note);
+        EXPECT_INT(slots_meanwhile, rows[i].slots_meanwhile, rows[i].note);
+        slot_give_back(&other);
+        slots_stats(slots, &stats);
+        EXPECT_INT(stats.taken, 0, "it is given back");
+    }
+    memory_bytes = 0;
+    slots_free(TAKE(slots));
+}
+
+SUITE(spec_export, TEST(a_large_file_needs_a_slot),
+      TEST(the_secret_of_an_earlier_spec_is_left_alone), TEST(a_new_secret_has_labels_by_its_name),
+      TEST(the_lock_is_looked_at))

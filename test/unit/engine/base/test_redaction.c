@@ -305,6 +305,11 @@ static void errors_lose_secrets(void)
     redact_error(&error, values, ARRAY_SIZE(values));
     EXPECT_STR(error.reason, "Invalid", "the reason is a secret");
     EXPECT_STR(error.message, "is bad", "the message");
+    err_set(&error, ERR_INVALID, NULL, "Hunter2 is bad");
+    err_hint(&error, "do this");
+    err_hint(&error, "not Hunter2");
+    redact_error(&error, values, ARRAY_SIZE(values));
+    EXPECT_STR(error.message, HIDDEN " is bad\ndo this\nnot " HIDDEN, "hints remain lines");
 }
 
 /* A message may be cut within a secret. */

@@ -1,5 +1,7 @@
 #include "test/unit/engine/operation/fake_store.h"
 
+#include <unistd.h>
+
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/state/codec.h"
@@ -130,6 +132,8 @@ static enum store_fault before(struct fake_store *store, const struct faulty_eve
 {
     enum store_fault fault = FAULT_NONE;
 
+    while (atomic_load(&store->is_held))
+        usleep(1000);
     if (fake_world_enter(store->world, NULL) < 0) {
         faulty_store_kill(event->store);
         return FAULT_NONE;

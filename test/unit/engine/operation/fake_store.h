@@ -26,6 +26,7 @@ struct fake_store {
     unsigned conflict_at, fail_at; /* the n-th of them does not happen; 0: none */
     unsigned lose_at;              /* happens, and its answer is lost */
     bool is_down;                  /* nothing is answered */
+    _Atomic bool is_held;          /* nothing happens before this is false */
 };
 
 void fake_store_init(struct fake_store *store, struct fake_world *world);

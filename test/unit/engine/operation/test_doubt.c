@@ -88,6 +88,7 @@ static void creates_nothing_twice(void)
         EXPECT(fake_find(&stage.objects, "c"), "the rest goes on");
         EXPECT(stage_apply(&stage, "Cloud/d=1 a@d c=2") < 0, "still under way, perhaps");
         EXPECT(strstr(stage.planned.data, "deferred d"), stage.planned.data);
+        EXPECT(strstr(stage.causes.data, "it is left alone until "), stage.causes.data);
         EXPECT(strstr(stage.results.data, "a skipped; c succeeded"), stage.results.data);
         fake_world_pass(&stage.world, A_DAY);
         EXPECT(stage_apply(&stage, "Cloud/d=1 a@d c=3") < 0, "nobody knows");

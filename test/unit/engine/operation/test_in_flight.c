@@ -350,6 +350,54 @@ static void a_call_that_landed_before_the_visit_is_known(void)
     stage_done(&stage);
 }
 
+/* Until State has the mark. */
+static bool await_call(struct stage *stage, const char *mark)
+{
+    for (int i = 0; i < 5000 && !strstr(stage_state(stage), mark); i++)
+        usleep(1000);
+    return strstr(stage_state(stage), mark);
+}
+
+static bool await_calls(const struct run *run, size_t count)
+{
+    struct calls *calls = ledger_calls(operation_ledger(run->operation));
+
+    for (int i = 0; i < 5000 && calls_count(calls) != count; i++)
+        usleep(1000);
+    return calls_count(calls) == count;
+}
+
+/* While a save is under way, other calls begin in place of those whose outcomes wait for it. What
+ * depends on these does not: a value that State does not have yet is passed on to nobody. */
+static void what_waits_for_a_save_makes_place(void)
+{
+    struct stage stage;
+    struct run run;
+
+    stage_init(&stage);
+    stage_use_threads(&stage, 2);
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_BLOCKS);
+    fake_cloud_fault(&stage.cloud, "e", CLOUD_BLOCKS);
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, "Cloud/d=1 Cloud/e=1 Cloud/f=1 Cloud/g=1 Cloud/h=1 a@d");
+    run_apply(&run);
+    EXPECT(await_call(&stage, "d*") && await_call(&stage, "e*"), "two are under way");
+    EXPECT(await_calls(&run, 2), "and no more");
+    atomic_store(&stage.store.is_held, true);
+    fake_cloud_fault(&stage.cloud, "d", 0);
+    fake_cloud_fault(&stage.cloud, "e", 0);
+    EXPECT(await_calls(&run, 4), "two more");
+    usleep(20000);
+    EXPECT(await_calls(&run, 4), "and no more");
+    EXPECT_STR(stage_objects(&stage), "", "not what depends on one");
+    atomic_store(&stage.store.is_held, false);
+    EXPECT_INT(run_wait(&run), OPERATION_ENDED, "ended");
+    EXPECT_INT(run_end(&run), 0, stage.error.message);
+    stage_end_process(&stage);
+    stage_done(&stage);
+}
+
 SUITE(operation_in_flight, TEST(a_new_generation_does_the_rest),
       TEST(a_deletion_deletes_what_it_made), TEST(what_landed_after_the_end_is_recorded),
       TEST(what_failed_after_the_end_is_recorded), TEST(a_short_call_is_waited_for),
@@ -357,4 +405,4 @@ SUITE(operation_in_flight, TEST(a_new_generation_does_the_rest),
       TEST(a_store_that_is_down_loses_nothing), TEST(a_leader_that_was_tells),
       TEST(a_new_leader_waits_to_be_told), TEST(a_killed_process_makes_nothing_twice),
       TEST(no_two_calls_about_one), TEST(a_mark_that_went_meanwhile_is_not_planned_with),
-      TEST(a_call_that_landed_before_the_visit_is_known))
+      TEST(a_call_that_landed_before_the_visit_is_known), TEST(what_waits_for_a_save_makes_place))

@@ -421,6 +421,55 @@ static void many_share_a_write(void)
     tear_down();
 }
 
+static unsigned n_waits;
+
+/* While a save waits for it, a call ends. */
+static void end_call(const struct clock_source *clock, pthread_cond_t *condition,
+                     pthread_mutex_t *mutex, int64_t until)
+{
+    (void)clock, (void)condition;
+    atomic_store(&stage.clock.now, until);
+    n_waits++;
+    pthread_mutex_unlock(mutex);
+    land_put(ledger, record_of("b", 2), LEDGER_SOON, NULL);
+    pthread_mutex_lock(mutex);
+}
+
+/* What begins shares its write with the outcome of a call that is about to end. Alone, it does not
+ * wait. */
+static void calls_under_way_are_waited_for(void)
+{
+    static const struct {
+        const char *note, *calls[2];
+        unsigned n_waits;
+    } rows[] = {
+        {"its own call alone", {"a"}, 0},
+        {"another", {"a", "b"}, 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct calls *calls;
+        size_t before;
+
+        set_up(NULL);
+        begin_put(ledger, record_of("b", 1), NULL);
+        calls = ledger_calls(ledger);
+        before = writes(&stage);
+        stage.clock.source.wait = end_call;
+        n_waits = 0;
+        for (size_t k = 0; k < 2 && rows[i].calls[k]; k++)
+            calls_begin(calls, rows[i].calls[k], 1);
+        EXPECT_INT(begin_put(ledger, record_of("a", 1), NULL), 0, rows[i].note);
+        EXPECT_INT(n_waits, rows[i].n_waits, rows[i].note);
+        EXPECT_INT((long long)(writes(&stage) - before), 1, rows[i].note);
+        EXPECT_INT(stored_number(&stage, "a"), 1, rows[i].note);
+        EXPECT_INT(stored_number(&stage, "b"), 1 + n_waits, rows[i].note);
+        for (size_t k = 0; k < 2 && rows[i].calls[k]; k++)
+            calls_end(calls, rows[i].calls[k]);
+        tear_down();
+    }
+}
+
 SUITE(ledger_save, TEST(one_lost_answer_fails_nothing), TEST(an_outage_loses_nothing),
       TEST(a_short_outage_is_waited_for), TEST(anothers_secret_part_is_no_save_of_ours),
       TEST(a_begin_in_doubt_leaves_no_trace), TEST(a_begin_that_fails_undoes_no_outcome),
@@ -428,4 +477,4 @@ SUITE(ledger_save, TEST(one_lost_answer_fails_nothing), TEST(an_outage_loses_not
       TEST(entries_as_large_as_the_snapshot_are_folded),
       TEST(a_few_changes_are_appended_to_a_medium_state),
       TEST(small_ones_and_other_stores_are_written_whole), TEST(a_full_journal_is_folded),
-      TEST(many_share_a_write))
+      TEST(many_share_a_write), TEST(calls_under_way_are_waited_for))

@@ -34,20 +34,22 @@ static bool is_free(const struct stroll *stroll, uint32_t node)
            depends_on_all_done(stroll, node);
 }
 
-static bool is_full(const struct stroll *stroll, uint16_t group)
+/* Of its visits: as many have yielded, or have not, as may. */
+static bool is_full(const struct stroll *stroll, uint16_t group, bool of_yielded)
 {
-    unsigned under_way = 0;
+    unsigned count = 0;
 
     for (uint32_t i = 0; i < stroll->config.n; i++)
-        under_way += stroll->model[i].phase == MODEL_VISITED && group_of(stroll, i) == group;
-    return under_way >= (stroll->config.parallelism ? stroll->config.parallelism : 1);
+        count += stroll->model[i].phase == MODEL_VISITED && group_of(stroll, i) == group &&
+                 stroll->model[i].has_yielded == of_yielded;
+    return count >= (stroll->config.parallelism ? stroll->config.parallelism : 1);
 }
 
 static bool may_begin(const struct stroll *stroll, uint32_t node)
 {
     const struct node_of_model *model = &stroll->model[node];
 
-    if (stroll->is_stopped || is_full(stroll, group_of(stroll, node)))
+    if (stroll->is_stopped || is_full(stroll, group_of(stroll, node), false))
         return false;
     if (model->phase == MODEL_PARKED)
         return model->is_woken || model->due <= stroll->now;
@@ -214,6 +216,12 @@ void stroll_stop(struct stroll *stroll, bool time_is_up)
     walk_stop(stroll->walk, time_is_up);
 }
 
+static void yield(struct stroll *stroll, uint32_t node)
+{
+    stroll->model[node].has_yielded = !is_full(stroll, group_of(stroll, node), true);
+    EXPECT_INT(walk_yield(stroll->walk, node), any_may_begin(stroll), "yield");
+}
+
 static void begin_visit(struct stroll *stroll, const struct walk_visit *visit)
 {
     struct node_of_model *model = &stroll->model[visit->node];
@@ -224,12 +232,14 @@ static void begin_visit(struct stroll *stroll, const struct walk_visit *visit)
     EXPECT(!visit->releases_dependents, "lets go only if it says so");
     model->phase = MODEL_VISITED;
     model->visits++;
-    model->is_woken = false;
+    model->is_woken = model->has_yielded = false;
     stroll->under_way[stroll->n_under_way++] = *visit;
     if (stroll->n_under_way > stroll->most_under_way)
         stroll->most_under_way = stroll->n_under_way;
     CU_ASSERT_FATAL(stroll->n_order < ARRAY_SIZE(stroll->order));
     stroll->order[stroll->n_order++] = visit->node;
+    if (stroll->plan[visit->node].yields)
+        yield(stroll, visit->node);
 }
 
 static void end_visit(struct stroll *stroll, uint32_t at)

@@ -31,6 +31,7 @@ struct stroll {
         int64_t retry_after; /* 0: not set */
         bool releases_dependents;
         bool fails;
+        bool yields; /* each visit, as soon as it has begun */
         void (*during)(struct stroll *stroll, uint32_t node); /* a visit; may be NULL */
     } plan[STROLL_NODES];
     void (*when_stuck)(struct stroll *stroll); /* nothing is due, ever; NULL: the stroll ends */
@@ -42,7 +43,7 @@ struct stroll {
         uint32_t cause;
         unsigned visits;
         int64_t due;
-        bool is_woken, has_released_dependents, is_reported;
+        bool is_woken, has_yielded, has_released_dependents, is_reported;
     } model[STROLL_NODES];
     bool is_stopped, time_is_up;
 

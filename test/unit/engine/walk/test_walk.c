@@ -103,6 +103,39 @@ static void a_failure_after_releasing_dependents_skips_nothing(void)
     stroll_done(&stroll);
 }
 
+/* ---- Yielding ---- */
+
+/* As many visits again as may be under way begin in the place of those that yield; what depends on
+ * these waits for their end. */
+static void others_begin_in_place_of_what_yields(void)
+{
+    static const struct {
+        const char *note;
+        bool yields;
+        unsigned parallelism, most;
+        const char *order;
+    } rows[] = {
+        {"none yields", false, 2, 2, "0 1 2 3 4 5"},
+        {"each yields", true, 2, 4, "0 1 2 3 4 5"},
+        {"one at a time", true, 1, 2, "0 1 2 3 4 5"},
+        {"more than there are", true, 20, 5, "0 1 2 3 4 5"},
+    };
+    static const struct graph_edge edges[] = {{5, 0}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        stroll_init(&stroll,
+                    &(struct stroll_config){
+                        .n = 6, .edges = edges, .n_edges = 1, .parallelism = rows[i].parallelism});
+        for (uint32_t node = 0; node < 6; node++)
+            stroll.plan[node].yields = rows[i].yields;
+        stroll_run(&stroll, 0);
+        EXPECT_INT(stroll.most_under_way, rows[i].most, rows[i].note);
+        EXPECT_STR(stroll_order(&stroll), rows[i].order, rows[i].note);
+        EXPECT_INT(stroll.counts.done, 6, rows[i].note);
+        stroll_done(&stroll);
+    }
+}
+
 /* ---- Anything, against the model ---- */
 
 static void disturb(struct stroll *s, uint32_t node)
@@ -155,6 +188,7 @@ static void random_stroll(unsigned seed)
             .retry_after = rand() % 3 ? rand() % 50 : CLOCK_FOREVER,
             .releases_dependents = rand() % 4 == 0,
             .fails = rand() % 12 == 0,
+            .yields = rand() % 3 == 0,
             .during = seed % 3 ? disturb : NULL,
         };
     stroll.when_stuck = wake_or_stop;
@@ -256,5 +290,6 @@ static void many_are_no_problem(void)
 
 SUITE(walk, TEST(nothing_is_over_at_once), TEST(names_the_failure_for_what_it_skips),
       TEST(what_releases_its_dependents_holds_nothing_back),
-      TEST(a_failure_after_releasing_dependents_skips_nothing), TEST(does_as_the_model_says),
+      TEST(a_failure_after_releasing_dependents_skips_nothing),
+      TEST(others_begin_in_place_of_what_yields), TEST(does_as_the_model_says),
       TEST(many_are_no_problem))

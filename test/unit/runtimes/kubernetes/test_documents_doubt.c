@@ -290,7 +290,73 @@ static void is_removed_when_no_create_is_left(void)
     }
 }
 
-SUITE(kube_documents_doubt, TEST(one_lost_answer_fails_nothing),
-      TEST(a_lost_answer_is_no_success_of_another), TEST(a_cancel_does_not_stop_the_look),
-      TEST(keeps_a_segment_that_may_be_named), TEST(the_next_write_collects_what_one_left),
-      TEST(is_removed_when_no_create_is_left))
+/* ---- Two processes ---- */
+
+/* Another process, which saw no document, removes it after so many writes of this one. */
+struct remover {
+    struct api_client client;
+    struct store *store;
+    struct store_file *file;
+    unsigned after;
+    bool is_done;
+    int result;
+};
+
+static void remover_start(struct remover *remover, const struct scene *scene, unsigned after)
+{
+    *remover = (struct remover){.after = after};
+    api_client_start(&remover->client, scene->server, NULL, NULL);
+    remover->store = kube_documents_new(&(struct kube_documents_config){
+        .cluster = {remover->client.client, NULL}, .namespace_name = "state", .effect_time = 1});
+    remover->store->ops->open(remover->store, &name, STORE_WRITE, &plain, &remover->file, NULL);
+}
+
+static void remover_stop(struct remover *remover)
+{
+    remover->store->ops->close(remover->file);
+    remover->store->ops->free(remover->store);
+    api_client_stop(&remover->client);
+}
+
+static void on_write(void *arg, unsigned n)
+{
+    struct remover *remover = arg;
+
+    if (n != remover->after || remover->is_done)
+        return;
+    remover->is_done = true;
+    remover->result = remover->store->ops->remove(remover->file, &plain, NULL);
+}
+
+/* The first write of a document is either done, and whole, or has failed. */
+static void a_removal_that_saw_nothing_takes_nothing_of_the_first_write(void)
+{
+    for (unsigned after = 1; after <= 3; after++) {
+        _cleanup_free_ char *note = str_printf("after %u writes", after);
+        struct scene scene;
+        struct remover remover;
+        char *text;
+        int r;
+
+        begin(&scene);
+        remover_start(&remover, &scene, after);
+        api_server_mark(scene.server);
+        api_server_on_write(scene.server, on_write, &remover);
+        r = put(&scene, "o", "s", &plain);
+        api_server_on_write(scene.server, NULL, NULL);
+        EXPECT(remover.is_done, note);
+        text = stored(&scene);
+        EXPECT_STR(text, r == 0 ? "o|s" : "-2", note);
+        EXPECT_INT(remover.result == 0, r != 0, note);
+        free(text);
+        EXPECT_INT(drop(&scene), 0, scene.error.message);
+        EXPECT_INT(api_server_size(scene.server, SECRETS), 0, note);
+        remover_stop(&remover);
+        end(&scene);
+    }
+}
+
+SUITE(kube_documents_doubt, TEST(a_removal_that_saw_nothing_takes_nothing_of_the_first_write),
+      TEST(one_lost_answer_fails_nothing), TEST(a_lost_answer_is_no_success_of_another),
+      TEST(a_cancel_does_not_stop_the_look), TEST(keeps_a_segment_that_may_be_named),
+      TEST(the_next_write_collects_what_one_left), TEST(is_removed_when_no_create_is_left))

@@ -357,10 +357,10 @@ static void tidy(struct served *scene)
                scene->error.message);
 }
 
-/* The chunks of a new document, and then the kill. */
-static void chunks_without_a_head_are_removed_when_they_are_old(struct served *scene)
+/* The mark and two chunks of a new document, and then the kill. */
+static void kill_the_first_write(struct served *scene)
 {
-    size_t n = 3; /* the call itself, the open part's first chunk and its second */
+    size_t n = 4; /* the call itself, the mark, the open part's first chunk and its second */
     const struct permit permit = {allow_some, &n};
     const struct store_call call = {.permit = &permit};
     struct document document = DOCUMENT_INIT;
@@ -369,7 +369,27 @@ static void chunks_without_a_head_are_removed_when_they_are_old(struct served *s
     EXPECT_INT(scene->store->ops->write(scene->file, &call, &document, &scene->error), ERR_FENCED,
                scene->error.message);
     document_done(&document);
-    EXPECT_INT(count_objects(scene), 2, "two chunks");
+    EXPECT_INT(count_objects(scene), 3, "the mark, and two chunks");
+    served_start_again(scene);
+}
+
+static void a_first_write_that_is_killed_is_found(struct served *scene)
+{
+    kill_the_first_write(scene);
+    EXPECT_INT(served_read(scene), ERR_NOT_FOUND, "there is no document");
+    EXPECT_INT(is_listed(scene), true, "what is left is found");
+    EXPECT_INT(store_drop(scene->store, &scene->name, &plain, &scene->error), 0,
+               scene->error.message);
+    EXPECT_INT(count_objects(scene), 0, "removed");
+}
+
+/* As earlier versions left them, or a write that went on while the document was removed. */
+static void chunks_without_a_head_are_removed_when_they_are_old(struct served *scene)
+{
+    _cleanup_free_ char *head = str_printf(SERVED_MAPS "/%s", scene->head);
+
+    kill_the_first_write(scene);
+    EXPECT_INT(live_do(&scene->live, "DELETE", head, NULL, NULL, NULL), 0, head);
     served_start_again(scene);
     EXPECT_INT(is_listed(scene), false, "there is no document");
     tidy(scene);
@@ -441,6 +461,7 @@ ON_EACH_SERVER(reads_checksums_without_a_key_and_replaces_them)
 ON_EACH_SERVER(a_chunk_that_lost_its_key_is_damaged)
 ON_EACH_SERVER(a_removal_that_is_killed_is_repeated)
 ON_EACH_SERVER(a_document_that_was_removed_in_part_can_be_written_again)
+ON_EACH_SERVER(a_first_write_that_is_killed_is_found)
 ON_EACH_SERVER(chunks_without_a_head_are_removed_when_they_are_old)
 ON_EACH_SERVER(what_belongs_to_a_document_is_kept)
 ON_EACH_SERVER(costs_as_few_requests_as_can_be)
@@ -452,6 +473,7 @@ SUITE(kube_documents_in_memory, TEST(keeps_the_contract_in_memory),
       TEST(a_chunk_that_lost_its_key_is_damaged_in_memory),
       TEST(a_removal_that_is_killed_is_repeated_in_memory),
       TEST(a_document_that_was_removed_in_part_can_be_written_again_in_memory),
+      TEST(a_first_write_that_is_killed_is_found_in_memory),
       TEST(chunks_without_a_head_are_removed_when_they_are_old_in_memory),
       TEST(what_belongs_to_a_document_is_kept_in_memory),
       TEST(costs_as_few_requests_as_can_be_in_memory))
@@ -462,5 +484,6 @@ SUITE(live_documents, TEST(keeps_the_contract_live), TEST(says_what_is_damaged_l
       TEST(a_chunk_that_lost_its_key_is_damaged_live),
       TEST(a_removal_that_is_killed_is_repeated_live),
       TEST(a_document_that_was_removed_in_part_can_be_written_again_live),
+      TEST(a_first_write_that_is_killed_is_found_live),
       TEST(chunks_without_a_head_are_removed_when_they_are_old_live),
       TEST(what_belongs_to_a_document_is_kept_live), TEST(costs_as_few_requests_as_can_be_live))

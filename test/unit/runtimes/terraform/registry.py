@@ -1,7 +1,7 @@
 """A registry and a network mirror of providers over HTTPS, for test_finder.c: registry.py FOLDER.
 
 Prints its port. FOLDER gets ca.pem, and requests: one line for each. The provider's namespace says
-what is wrong with it ("good": nothing).
+what is wrong with it ("good": nothing). While FOLDER has a file named down, nothing is served.
 """
 
 import hashlib
@@ -158,7 +158,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         port = self.server.server_address[1]
         with self.server.lock, open(FOLDER / "requests", "a") as file:
             file.write(f"{self.path}\n")
-        if path == "/.well-known/terraform.json":
+        if (FOLDER / "down").exists():
+            self.answer(b"", status=503)
+        elif path == "/.well-known/terraform.json":
             self.answer_json({"providers.v1": "/v1/providers/", "modules.v1": "/v1"}, None)
         elif parts[:2] == ["v1", "providers"] and parts[-1] == "versions":
             self.answer_json(versions(parts[2]), parts[2])

@@ -16,6 +16,9 @@
 #define HUGE   (UINT64_C(1) << 30)
 #define LONG   20000 /* ms */
 
+/* A hash of which there is no copy. */
+#define NO_COPY "h1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
 /* A registry, whose host is "127.0.0.1:PORT", and a network mirror on it. */
 struct stage {
     struct script script;
@@ -24,6 +27,8 @@ struct stage {
     const char *hosts[1];
     struct finder_config config;
     struct finder *finder;
+    struct known *known; /* what the Spec has used; or NULL */
+    const char *allowed; /* the flag's constraint; or NULL */
 };
 
 static void stage_init(struct stage *stage)
@@ -41,8 +46,8 @@ static void stage_init(struct stage *stage)
     stage->config = (struct finder_config){.remote = {.hosts = stage->hosts,
                                                       .n_hosts = 1,
                                                       .ca_pem = stage->ca,
-                                                      .answer_time = 1000,
-                                                      .archive_time = 1500},
+                                                      .answer_time = LONG,
+                                                      .archive_time = LONG},
                                            .cache = stage->cache,
                                            .cache_bytes = HUGE,
                                            .patience = LONG};
@@ -57,6 +62,7 @@ static void restart(struct stage *stage)
 static void stage_done(struct stage *stage)
 {
     finder_free(stage->finder);
+    known_unref(stage->known);
     free(stage->host);
     free(stage->mirror);
     free(stage->ca);
@@ -74,10 +80,15 @@ static int find(struct stage *stage, const char *kind, const char *version, stru
 
     CU_ASSERT_FATAL(source_read(text, '/', &wanted, NULL) == 0);
     source_copy(&allowed, &wanted);
-    free(TAKE(allowed.version));
+    free(allowed.version);
+    allowed.version = str_new(stage->allowed);
     if (!stage->finder)
         restart(stage);
-    return finder_find(stage->finder, &allowed, &wanted,
+    return finder_find(stage->finder,
+                       &(struct finder_ask){.namespace_name = "team",
+                                            .allowed = &allowed,
+                                            .wanted = &wanted,
+                                            .known = stage->known},
                        system_clock.monotonic(&system_clock) + LONG, NULL, ret, error);
 }
 
@@ -179,8 +190,6 @@ static void what_is_wrong_with_a_registry_is_said(void)
         {"html", ERR_INVALID, REMOTE_FAILED, "not of the type application/json"},
         {"forbidden", ERR_INVALID, REMOTE_FAILED, "HTTP status 403"},
         {"fails", ERR_UNAVAILABLE, REMOTE_FAILED, "HTTP status 503"},
-        {"hangs", ERR_UNAVAILABLE, REMOTE_FAILED, "/v1/providers/hangs/random/versions: "},
-        {"stands-still", ERR_UNAVAILABLE, REMOTE_FAILED, "/files/stands-still/"},
         {"cut-short", ERR_UNAVAILABLE, REMOTE_FAILED, "/files/cut-short/"},
         {"zip-damaged", ERR_INVALID, "ProviderPackageInvalid", "it is no zip archive, or damaged"},
     };
@@ -205,6 +214,33 @@ static void what_is_wrong_with_a_registry_is_said(void)
         struct error error = {0};
 
         EXPECT_INT(find(&stage, "cut-short", NULL, &found, &error), ERR_UNAVAILABLE, "again");
+    }
+    stage_done(&stage);
+}
+
+static void what_does_not_come_is_not_waited_for(void)
+{
+    static const struct {
+        const char *kind, *message;
+        int64_t answer_time, archive_time;
+    } table[] = {
+        {"hangs", "/v1/providers/hangs/random/versions: ", 500, LONG},
+        {"stands-still", "/files/stands-still/", LONG, 500},
+    };
+    struct stage stage;
+
+    stage_init(&stage);
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        struct found found = {0};
+        struct error error = {0};
+
+        stage.config.remote.answer_time = table[i].answer_time;
+        stage.config.remote.archive_time = table[i].archive_time;
+        restart(&stage);
+        EXPECT_INT(find(&stage, table[i].kind, NULL, &found, &error), ERR_UNAVAILABLE,
+                   table[i].kind);
+        EXPECT_STR(error.reason, REMOTE_FAILED, error.message);
+        EXPECT(strstr(error.message, table[i].message), error.message);
     }
     stage_done(&stage);
 }
@@ -572,6 +608,168 @@ static void a_folder_that_others_may_write_is_refused(void)
     stage_done(&stage);
 }
 
+/* Somebody empties the folder while the operator runs. */
+static void a_copy_that_is_gone_is_made_anew(void)
+{
+    struct stage stage;
+    struct found used = {0}, found = {0};
+    struct error error = {0};
+    _cleanup_free_ char *packages = NULL;
+
+    stage_init(&stage);
+    packages = str_printf("%s/kusion-packages", stage.cache);
+    CU_ASSERT_FATAL(find(&stage, "good", NULL, &used, NULL) == 0);
+    for (int i = 0; i < 2; i++) {
+        folder_remove(str_new(i ? packages : used.package->folder));
+        EXPECT_INT(find(&stage, "good", NULL, &found, &error), 0, error.message);
+        if (found.package)
+            expect_ready(&stage, &found, i ? "the whole folder" : "one copy, which is in use");
+        found_done(&found);
+    }
+    EXPECT_INT(requests(&stage, "/files/good/terraform"), 3, "downloads");
+    found_done(&used);
+    stage_done(&stage);
+}
+
+/* ---- What State recorded ---- */
+
+static struct record record_of(const struct stage *stage, const char *version, const char *h1)
+{
+    _cleanup_free_ char *address = str_printf("%s/good/random", stage->host);
+
+    return (struct record){.id = "a",
+                           .type = "Terraform",
+                           .memory = value_pack("{s:s, s:s, s:s}", "provider", address, "version",
+                                                version, "hash", h1)};
+}
+
+/* State has version 1.0.0 with that hash, and perhaps one more version with another hash. */
+static void record(struct stage *stage, const char *h1, const char *other)
+{
+    struct record records[] = {record_of(stage, "1.0.0", h1), record_of(stage, other, NO_COPY)};
+
+    known_unref(stage->known);
+    stage->known =
+        known_new((const struct record *const[]){&records[0], &records[1]}, other ? 2 : 1, NULL);
+    value_unref(records[0].memory);
+    value_unref(records[1].memory);
+}
+
+/* While it is down, the registry answers nothing. */
+static void set_down(const struct stage *stage, bool is_down)
+{
+    _cleanup_free_ char *path = str_printf("%s/down", stage->script.folder);
+    FILE *file = is_down ? fopen(path, "we") : NULL;
+
+    if (file)
+        fclose(file);
+    else
+        unlink(path);
+}
+
+/* The next operator has a copy of the provider, and no registry. *program: free(). */
+static void begin_without_registry(struct stage *stage, char **program)
+{
+    struct found found = {0};
+
+    stage_init(stage);
+    CU_ASSERT_FATAL(find(stage, "good", "1.0.0", &found, NULL) == 0);
+    *program = str_new(found.program);
+    found_done(&found);
+    set_down(stage, true);
+}
+
+static void the_recorded_version_runs_while_nobody_answers(void)
+{
+    static const struct {
+        const char *note;
+        const char *h1, *other; /* recorded; h1: NULL: that of the copy */
+        const char *constraint, *allowed, *locked;
+        bool will_do;
+    } table[] = {
+        {.note = "as it was used", .will_do = true},
+        {.note = "the constraint is met", .constraint = "~> 1.0.0", .will_do = true},
+        {.note = "it is not", .constraint = "1.1.0"},
+        {.note = "the flag's is not", .allowed = "> 1.0.0"},
+        {.note = "no copy has this hash", .h1 = NO_COPY},
+        {.note = "this is no hash", .h1 = "h"},
+        {.note = "an older one was used, too", .other = "0.9.0", .will_do = true},
+        {.note = "a newer one was used, which has no copy", .other = "1.1.0"},
+        {.note = "a newer one will not do",
+         .other = "1.1.0",
+         .constraint = "< 1.1",
+         .will_do = true},
+        {.note = "it is locked", .locked = "", .will_do = true},
+        {.note = "another hash is locked", .locked = NO_COPY},
+    };
+    struct stage stage;
+    _cleanup_free_ char *program = NULL;
+
+    begin_without_registry(&stage, &program);
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        _cleanup_(lock_file_free_p) struct lock_file *file = NULL;
+        _cleanup_(found_done) struct found found = {0};
+        struct error error = {0};
+        const char *hash = str_equal(table[i].locked, "") ? stage.h1 : table[i].locked;
+        _cleanup_free_ char *text = str_printf(
+            "provider \"%s/good/random\" {version=\"1.0.0\" hashes=[\"%s\"]}", stage.host, hash);
+
+        CU_ASSERT_FATAL(!hash || lock_file_read(text, &file, NULL) == 0);
+        stage.config.locked = file;
+        stage.allowed = table[i].allowed;
+        record(&stage, table[i].h1 ? table[i].h1 : stage.h1, table[i].other);
+        restart(&stage);
+        EXPECT_INT(find(&stage, "good", table[i].constraint, &found, &error),
+                   table[i].will_do ? 0 : ERR_UNAVAILABLE, table[i].note);
+        EXPECT_STR(error.reason, table[i].will_do ? "" : REMOTE_FAILED, table[i].note);
+        EXPECT_STR(found.version, table[i].will_do ? "1.0.0" : NULL, table[i].note);
+        EXPECT_INT(found.is_locked, table[i].will_do && hash, table[i].note);
+        if (found.package)
+            expect_ready(&stage, &found, table[i].note);
+        found_done(&found);
+        finder_free(TAKE(stage.finder));
+    }
+    stage_done(&stage);
+}
+
+static void a_recorded_version_of_a_copy_that_was_changed_does_not_run(void)
+{
+    struct stage stage;
+    struct found found = {0};
+    _cleanup_free_ char *program = NULL;
+
+    begin_without_registry(&stage, &program);
+    record(&stage, stage.h1, NULL);
+    spoil(program);
+    restart(&stage);
+    CU_ASSERT(find(&stage, "good", NULL, &found, NULL) == ERR_UNAVAILABLE);
+    stage_done(&stage);
+}
+
+static void the_source_counts_again_when_it_answers(void)
+{
+    struct stage stage;
+    struct found found = {0};
+    _cleanup_free_ char *program = NULL;
+    int64_t begun = system_clock.monotonic(&system_clock);
+
+    begin_without_registry(&stage, &program);
+    record(&stage, stage.h1, NULL);
+    restart(&stage);
+    CU_ASSERT(find(&stage, "good", NULL, &found, NULL) == 0);
+    EXPECT_STR(found.version, "1.0.0", "recorded");
+    set_down(&stage, false);
+    while (!str_equal(found.version, "1.1.0") &&
+           system_clock.monotonic(&system_clock) < begun + LONG) {
+        found_done(&found);
+        CU_ASSERT_FATAL(find(&stage, "good", NULL, &found, NULL) == 0);
+        usleep(10000);
+    }
+    EXPECT_STR(found.version, "1.1.0", "the registry's newest");
+    found_done(&found);
+    stage_done(&stage);
+}
+
 /* ---- Many callers ---- */
 
 struct caller {
@@ -637,7 +835,6 @@ static void the_end_does_not_wait_for_a_download(void)
 
     stage_init(&stage);
     stage.config.patience = 50;
-    stage.config.remote.answer_time = LONG;
     CU_ASSERT(find(&stage, "hangs", NULL, &found, NULL) == ERR_UNAVAILABLE);
     begun = system_clock.monotonic(&system_clock);
     finder_free(TAKE(stage.finder));
@@ -646,13 +843,16 @@ static void the_end_does_not_wait_for_a_download(void)
 }
 
 SUITE(terraform_finder, TEST(a_registry_gives_the_newest_version_that_will_do),
-      TEST(what_is_wrong_with_a_registry_is_said), TEST(an_archive_that_is_too_large_is_not_kept),
-      TEST(only_hosts_that_a_flag_names_are_asked),
+      TEST(what_is_wrong_with_a_registry_is_said), TEST(what_does_not_come_is_not_waited_for),
+      TEST(an_archive_that_is_too_large_is_not_kept), TEST(only_hosts_that_a_flag_names_are_asked),
       TEST(a_server_of_another_certificate_is_not_trusted),
       TEST(a_network_mirror_gives_what_its_hashes_say), TEST(sources_are_asked_in_their_order),
       TEST(a_lock_file_decides), TEST(what_is_there_is_not_downloaded_again),
       TEST(a_copy_that_was_changed_is_not_used),
       TEST(a_change_of_the_mirror_does_not_reach_the_copy),
       TEST(what_was_not_used_for_long_makes_room), TEST(what_a_killed_operator_left_is_removed),
-      TEST(a_folder_that_others_may_write_is_refused), TEST(many_callers_make_one_download),
+      TEST(a_folder_that_others_may_write_is_refused), TEST(a_copy_that_is_gone_is_made_anew),
+      TEST(the_recorded_version_runs_while_nobody_answers),
+      TEST(a_recorded_version_of_a_copy_that_was_changed_does_not_run),
+      TEST(the_source_counts_again_when_it_answers), TEST(many_callers_make_one_download),
       TEST(a_caller_does_not_wait_for_long), TEST(the_end_does_not_wait_for_a_download))

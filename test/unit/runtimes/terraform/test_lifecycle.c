@@ -1,6 +1,8 @@
 #include "runtimes/terraform/lifecycle.h"
 
 #include "engine/base/json.h"
+#include "engine/base/str.h"
+#include "test/unit/runtimes/terraform/schema/make_schema.h"
 #include "test/unit/suite.h"
 
 static const struct value *parse(const char *text)
@@ -46,20 +48,48 @@ static void settings_are_checked(void)
     }
 }
 
+#define SCHEMA                                                                             \
+    "{\"attributes\":{\"a\":{\"type\":\"number\",\"optional\":true},"                      \
+    "\"b\":{\"type\":[\"object\",{\"c\":\"number\",\"d\":\"number\"}],\"optional\":true}," \
+    "\"e\":{\"type\":[\"list\",\"number\"],\"optional\":true},"                            \
+    "\"m\":{\"type\":[\"map\",\"number\"],\"optional\":true},"                             \
+    "\"o\":{\"type\":\"number\",\"optional\":true,\"computed\":true},"                     \
+    "\"p\":{\"type\":\"number\",\"computed\":true}},"                                      \
+    "\"blocks\":{\"s\":{\"nesting\":\"set\",\"attributes\":{\"z\":{\"type\":\"number\","   \
+    "\"optional\":true},\"p\":{\"type\":\"number\",\"computed\":true}}}}}"
+
 static void changes_are_ignored(void)
 {
-    static const char config[] = "{\"a\":1,\"b\":{\"c\":1,\"d\":1},\"e\":[1]}";
-    static const char before[] = "{\"a\":2,\"b\":{\"c\":2,\"d\":2},\"e\":[2,2],\"f\":2}";
+    static const char config[] =
+        "{\"a\":1,\"b\":{\"c\":1,\"d\":1},\"e\":[1],\"m\":{\"x\":1,\"y\":1},"
+        "\"o\":null,\"p\":null,\"s\":[]}";
+    static const char before[] =
+        "{\"a\":2,\"b\":{\"c\":2,\"d\":2},\"e\":[2,2],\"m\":{\"x\":2,\"z\":2},"
+        "\"o\":2,\"p\":2,\"s\":[{\"z\":2,\"p\":1},{\"z\":2,\"p\":2}]}";
+    static const char rest[] = "\"o\":null,\"p\":null,\"s\":[]}";
     static const struct {
-        const char *ignored, *before, *expected;
+        const char *ignored, *before, *expected; /* less `rest`, but for what is whole */
+        const char *planned; /* the same of what a legacy provider plans; or NULL */
     } table[] = {
-        {"null", before, config},
-        {"[\"a\"]", "null", config}, /* a new object */
-        {"[\"a\"]", before, "{\"a\":2,\"b\":{\"c\":1,\"d\":1},\"e\":[1]}"},
-        {"[\"b.c\",\"e\"]", before, "{\"a\":1,\"b\":{\"c\":2,\"d\":1},\"e\":[2,2]}"},
-        {"[\"f\",\"x\",\"b.x\",\"a.b\"]", before, config},
-        {"\"all\"", before, "{\"a\":2,\"b\":{\"c\":2,\"d\":2},\"e\":[2,2]}"},
+        {"null", before, config, NULL},
+        {"[\"a\"]", "null", config, NULL}, /* a new object */
+        {"[\"a\"]", before, "{\"a\":2,\"b\":{\"c\":1,\"d\":1},\"e\":[1],\"m\":{\"x\":1,\"y\":1},",
+         NULL},
+        {"[\"b.c\",\"e\"]", before,
+         "{\"a\":1,\"b\":{\"c\":2,\"d\":1},\"e\":[2,2],\"m\":{\"x\":1,\"y\":1},", NULL},
+        {"[\"f\",\"x\",\"b.x\",\"a.b\"]", before, config, NULL},
+        /* keys of a map: changed, added, removed, in neither */
+        {"[\"m.x\",\"m.y\",\"m.z\",\"m.w\"]", before,
+         "{\"a\":1,\"b\":{\"c\":1,\"d\":1},\"e\":[1],\"m\":{\"x\":2,\"z\":2},", NULL},
+        {"[\"m.x\"]", "{\"m\":null}", "{\"a\":1,\"b\":{\"c\":1,\"d\":1},\"e\":[1],\"m\":{\"y\":1},",
+         NULL},
+        /* what only the provider computes is not configured: two elements become one */
+        {"\"all\"", before,
+         "{\"a\":2,\"b\":{\"c\":2,\"d\":2},\"e\":[2,2],\"m\":{\"x\":2,\"z\":2},\"o\":2,\"p\":null,"
+         "\"s\":[{\"z\":2,\"p\":null}]}",
+         before},
     };
+    _cleanup_(tf_schema_unref_p) struct tf_schema *schema = make_schema(SCHEMA, 5);
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         _cleanup_value_ const struct value *ignored = parse(table[i].ignored);
@@ -67,11 +97,20 @@ static void changes_are_ignored(void)
         _cleanup_value_ const struct value *was = parse(table[i].before);
         _cleanup_value_ const struct value *extensions =
             value_pack("{s:{s:v}}", "lifecycle", "ignoreChanges", ignored);
+        const struct value *old = value_is(was, VALUE_NULL) ? NULL : was;
         _cleanup_value_ const struct value *left =
-            lifecycle_ignore(extensions, wanted, value_is(was, VALUE_NULL) ? NULL : was);
+            lifecycle_ignore(extensions, schema->block, wanted, old);
+        _cleanup_value_ const struct value *reverted =
+            lifecycle_revert(extensions, schema->block, wanted, old);
+        const char *expected = table[i].expected;
+        bool is_whole = expected[strlen(expected) - 1] == '}';
+        _cleanup_free_ char *whole =
+            is_whole ? str_new(expected) : str_printf("%s%s", expected, rest);
         _cleanup_free_ char *text = json_to_str(left);
+        _cleanup_free_ char *plan = json_to_str(reverted);
 
-        EXPECT_STR(text, table[i].expected, table[i].ignored);
+        EXPECT_STR(text, whole, table[i].ignored);
+        EXPECT_STR(plan, table[i].planned ? table[i].planned : whole, table[i].ignored);
     }
 }
 

@@ -3,6 +3,8 @@
 #include "engine/base/cleanup.h"
 #include "test/unit/suite.h"
 
+#define MIB (INT64_C(1) << 20)
+
 static void asks_for_one_more(void)
 {
     static const struct {
@@ -11,18 +13,25 @@ static void asks_for_one_more(void)
         enum quota_answer answer;
     } rows[] = {
         {"the first", {0}, QUOTA_FREE},
-        {"the last of a namespace", {10, 7, 0, 0, 0}, QUOTA_FREE},
-        {"one more than it may have", {10, 8, 0, 0, 0}, QUOTA_OWN_FULL},
-        {"its second, before the reserved", {23, 1, 0, 0, 0}, QUOTA_FREE},
-        {"its second, of the reserved", {24, 1, 0, 0, 0}, QUOTA_FULL},
-        {"its first, of the reserved", {31, 0, 0, 0, 0}, QUOTA_FREE},
-        {"its first, of none", {32, 0, 0, 0, 0}, QUOTA_FULL},
-        {"as much memory as there is", {1, 0, 100, 50, 100}, QUOTA_FREE},
-        {"more", {1, 0, 101, 50, 100}, QUOTA_FULL},
-        {"more, but the only one", {0, 0, 101, 101, 100}, QUOTA_FREE},
-        {"half of the memory", {2, 1, 60, 50, 100}, QUOTA_FREE},
-        {"more, of one namespace", {2, 1, 60, 51, 100}, QUOTA_OWN_FULL},
-        {"more, but its first", {2, 0, 90, 60, 100}, QUOTA_FREE},
+        {"the last of a namespace", {10, 7, 0, 0, 0, 0}, QUOTA_FREE},
+        {"one more than it may have", {10, 8, 0, 0, 0, 0}, QUOTA_OWN_FULL},
+        {"its second, before the reserved", {23, 1, 0, 0, 0, 0}, QUOTA_FREE},
+        {"its second, of the reserved", {24, 1, 0, 0, 0, 0}, QUOTA_FULL},
+        {"its first, of the reserved", {31, 0, 0, 0, 0, 0}, QUOTA_FREE},
+        {"its first, of none", {32, 0, 0, 0, 0, 0}, QUOTA_FIRST_FULL},
+        {"as much memory as there is", {1, 0, 100, 50, 100, 0}, QUOTA_FREE},
+        {"more, but the only one", {0, 0, 101, 101, 100, 0}, QUOTA_FREE},
+        {"half of the memory", {2, 1, 60, 50, 100, 0}, QUOTA_FREE},
+        {"more, of one namespace", {2, 1, 60, 51, 100, 0}, QUOTA_OWN_FULL},
+        {"its second, before the last quarter", {2, 1, 75, 50, 100, 0}, QUOTA_FREE},
+        {"its second, of the last quarter", {2, 1, 76, 50, 100, 0}, QUOTA_FULL},
+        {"its first, of the last quarter", {2, 0, 90, 60, 100, 0}, QUOTA_FREE},
+        {"its first, beside one that has all", {1, 0, 1000, 50, 100, 0}, QUOTA_BEYOND},
+        {"one was begun beyond, of one", {2, 0, 1000, 50, 100, 1}, QUOTA_FIRST_FULL},
+        {"two, of three", {3, 0, 769 * MIB, 64 * MIB, 768 * MIB, 2}, QUOTA_BEYOND},
+        {"three, of three", {4, 0, 769 * MIB, 64 * MIB, 768 * MIB, 3}, QUOTA_FIRST_FULL},
+        {"eight are the most", {9, 0, 9999 * MIB, 64 * MIB, 8192 * MIB, 8}, QUOTA_FIRST_FULL},
+        {"they do not count when there is room", {9, 0, 100, 50, 100, 8}, QUOTA_FREE},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

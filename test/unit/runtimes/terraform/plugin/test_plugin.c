@@ -114,21 +114,27 @@ static void what_is_no_provider_does_not_start(void)
         const char *does;
         int64_t time; /* ms */
         int code;
-        const char *message;
+        const char *message, *hint; /* the beginning */
     } table[] = {
         {"print hello", 10000, ERR_INVALID,
          "the provider test 1.0.0 did not start: its first line of output is not that of a "
-         "provider: it does not begin with 1|5| or 1|6|"},
+         "provider: it does not begin with 1|5| or 1|6|",
+         "check that its package "},
         {"print_and_stay 1|4|unix|x|grpc|", 10000, ERR_UNSUPPORTED,
          "the provider test 1.0.0 did not start: it speaks protocol 4 of Terraform's providers; 5 "
-         "and 6 are supported"},
+         "and 6 are supported",
+         "check that its package "},
         {"complain oh no", 10000, ERR_UNAVAILABLE,
          "the provider test 1.0.0 did not start: it ended before its first output (exit status 3) "
-         "(oh no )"},
+         "(oh no )",
+         "the next attempt is made with a new process of it; if that fails"},
         {"stay", 200, ERR_TIMEOUT,
-         "the provider test 1.0.0 did not start: it printed nothing in time"},
-        {"pour", 10000, ERR_TOO_LARGE, NULL},
-        {"greet", 10000, ERR_UNAVAILABLE, NULL},
+         "the provider test 1.0.0 did not start: it printed nothing in time",
+         "the next attempt is made with a new process of it; if it needs more time"},
+        {"pour", 10000, ERR_TOO_LARGE, NULL, "check that its package "},
+        {"greet", 10000, ERR_UNAVAILABLE,
+         "the provider test 1.0.0 did not start: its process cannot be reached",
+         "the next attempt is made with a new process of it; if that fails"},
     };
     struct stage stage;
 
@@ -141,6 +147,7 @@ static void what_is_no_provider_does_not_start(void)
                    table[i].does);
         if (table[i].message && strncmp(error.message, table[i].message, strlen(table[i].message)))
             EXPECT_STR(error.message, table[i].message, table[i].does);
+        EXPECT(str_has_prefix(err_hints(error.message) + 1, table[i].hint), error.message);
         EXPECT(!plugin, table[i].does);
     }
     stage_done(&stage);
@@ -289,6 +296,8 @@ static void diagnostics_become_errors(void)
     CU_ASSERT(diagnostics_check(all, 2, "attributes", &said) == ERR_INVALID);
     CU_ASSERT_STRING_EQUAL(said.message, "attributes.rules[2]: Bad rule: two lines ?");
     CU_ASSERT_STRING_EQUAL(said.reason, "ProviderError");
+    CU_ASSERT(diagnostics_check(all, 2, "extensions.providerMeta", &said) == ERR_INVALID);
+    CU_ASSERT(str_has_prefix(said.message, "extensions.providerMeta.rules[2]: Bad rule"));
     CU_ASSERT(diagnostics_check(all, 3, "attributes", &said) == ERR_INVALID);
     CU_ASSERT_STRING_EQUAL(said.message, "attributes.rules[2]: Bad rule: two lines ? (and 1 more)");
 }

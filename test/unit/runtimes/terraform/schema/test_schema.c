@@ -29,6 +29,10 @@ static const char BLOCKS[] =
     "   \"map\":{\"nesting\":\"map\",\"attributes\":{\"a\":{\"type\":\"string\",\"optional\":true},"
     "     \"c\":{\"type\":\"string\",\"computed\":true}}}}}";
 
+/* A block that has to be there. */
+static const char NEEDED[] = "{\"blocks\":{\"needed\":{\"nesting\":\"list\",\"min\":1,"
+                             "   \"attributes\":{\"a\":{\"type\":\"string\",\"optional\":true}}}}}";
+
 /* Attributes with attributes inside. */
 static const char NESTED[] =
     "{\"attributes\":{"
@@ -164,6 +168,8 @@ static const struct {
     {BLOCKS, 5, "{\"name\":\"n\",\"map\":{\"k\":{\"c\":1}}}",
      "attributes.map.k.c: cannot be set: the provider computes it"},
     {BLOCKS, 5, "{\"name\":\"n\",\"one\":[]}", "attributes.one: must be an object"},
+    {NEEDED, 5, "{}", "attributes.needed: a block of this name is required"},
+    {NEEDED, 5, "{\"needed\":\"x\"}", "attributes.needed: must be a list of objects"},
     {NESTED, 6, "{}", "{\"o\":null,\"l\":null,\"m\":null,\"w\":null}"},
     {NESTED, 6, "{\"o\":{\"a\":1},\"l\":[{\"a\":2}],\"m\":{\"k\":{}}}",
      "{\"o\":{\"a\":\"1\",\"c\":null},\"l\":[{\"a\":\"2\",\"c\":null,\"s\":null}],"

@@ -1,0 +1,144 @@
+#include "runtimes/terraform/pooled.h"
+
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+
+#define MOST_USES   20000                /* after which a process is started anew */
+#define MOST_GROWTH (INT64_C(128) << 20) /* bytes; likewise, when it has grown by that */
+
+struct pooled *pooled_add(struct pooled_list *list, struct provider *provider,
+                          struct package *package, const struct need *need)
+{
+    struct pooled *pooled = NEW(struct pooled);
+
+    pooled->base.provider = provider;
+    pooled->package = package;
+    memcpy(pooled->key, need->key, sizeof(pooled->key));
+    pooled->namespace_name = str_new(need->namespace_name);
+    pooled->memory = QUOTA_USUAL_MEMORY;
+    pooled->phase = POOLED_STARTING;
+    LIST_INSERT_HEAD(list, pooled, entry);
+    return pooled;
+}
+
+void pooled_free(struct pooled *pooled)
+{
+    plugin_free(pooled->base.plugin);
+    free(pooled->namespace_name);
+    free(pooled->retired_for);
+    package_give_back(pooled->package);
+    free(pooled);
+}
+
+void pooled_look(struct pooled *pooled)
+{
+    if (pooled->phase == POOLED_READY)
+        pooled->memory = plugin_memory(pooled->base.plugin);
+}
+
+bool pooled_is_worn(const struct pooled *pooled)
+{
+    return pooled->phase == POOLED_READY &&
+           (pooled->uses >= MOST_USES || pooled->memory - pooled->first_memory > MOST_GROWTH ||
+            plugin_is_stuck(pooled->base.plugin) || plugin_has_ended(pooled->base.plugin));
+}
+
+/* ---- The list ---- */
+
+struct pooled *pooled_find(struct pooled_list *list, const struct provider *provider,
+                           const char *key)
+{
+    struct pooled *pooled;
+
+    LIST_FOREACH(pooled, list, entry) {
+        if (pooled_is_worn(pooled))
+            pooled->is_retired = true;
+        if (!pooled->is_retired && pooled->phase != POOLED_FAILED &&
+            pooled->base.provider == provider && str_equal(pooled->key, key))
+            return pooled;
+    }
+    return NULL;
+}
+
+struct pooled *pooled_find_idle(struct pooled_list *list, const char *namespace_name)
+{
+    struct pooled *pooled, *found = NULL;
+
+    LIST_FOREACH(pooled, list, entry) {
+        if (!pooled->users && (!found || pooled->idle_since < found->idle_since) &&
+            (!namespace_name || str_equal(pooled->namespace_name, namespace_name)))
+            found = pooled;
+    }
+    return found;
+}
+
+static int64_t memory_of(const struct pooled_list *list, const char *namespace_name)
+{
+    const struct pooled *pooled;
+    int64_t memory = 0;
+
+    LIST_FOREACH(pooled, list, entry) {
+        if (str_equal(pooled->namespace_name, namespace_name))
+            memory += pooled->memory;
+    }
+    return memory;
+}
+
+struct pooled *pooled_find_largest(struct pooled_list *list)
+{
+    struct pooled *pooled, *found = NULL;
+    int64_t most = 0;
+
+    LIST_FOREACH(pooled, list, entry) {
+        int64_t memory = memory_of(list, pooled->namespace_name);
+
+        if (pooled->is_retired || memory < most ||
+            (memory == most && found && pooled->memory <= found->memory))
+            continue;
+        found = pooled;
+        most = memory;
+    }
+    return found;
+}
+
+int64_t pooled_retire(struct pooled_list *list, const char *namespace_name, int64_t now,
+                      int64_t interval)
+{
+    struct pooled *pooled;
+
+    LIST_FOREACH(pooled, list, entry) {
+        if (pooled->retired_for && str_equal(pooled->retired_for, namespace_name) &&
+            now < pooled->retired_at + interval)
+            return pooled->retired_at;
+    }
+    pooled = pooled_find_largest(list);
+    if (pooled) {
+        pooled->is_retired = true;
+        pooled->retired_for = str_new(namespace_name);
+        pooled->retired_at = now;
+    }
+    return now;
+}
+
+enum quota_answer pooled_ask(struct pooled_list *list, const char *namespace_name,
+                             int64_t memory_limit)
+{
+    struct quota_use use = {.memory = QUOTA_USUAL_MEMORY,
+                            .memory_of_namespace = QUOTA_USUAL_MEMORY,
+                            .memory_limit = memory_limit};
+    struct pooled *pooled;
+
+    LIST_FOREACH(pooled, list, entry) {
+        pooled_look(pooled);
+        use.processes++;
+        use.memory += pooled->memory;
+        use.beyond += pooled->is_beyond;
+        if (!str_equal(pooled->namespace_name, namespace_name))
+            continue;
+        use.of_namespace++;
+        use.memory_of_namespace += pooled->memory;
+    }
+    return quota_ask(&use);
+}

@@ -1,0 +1,145 @@
+#include "runtimes/terraform/pooled.h"
+
+#include <string.h>
+
+#include "engine/base/str.h"
+#include "test/unit/suite.h"
+
+#define MIB   (INT64_C(1) << 20)
+#define LIMIT (512 * MIB)
+
+static struct pooled_list list;
+
+/* A process that does not exist, with so much memory. */
+static struct pooled *add(const char *namespace_name, int64_t memory)
+{
+    _cleanup_(source_done) struct source source = {0};
+    const struct need_owner owner = {.namespace_name = namespace_name};
+    struct need *need;
+    struct pooled *pooled;
+
+    CU_ASSERT_FATAL(source_read("acme/cloud", '/', &source, NULL) == 0);
+    need = need_new(&source, &owner, NULL);
+    pooled = pooled_add(&list, NULL, NULL, need);
+    need_unref(need);
+    pooled->memory = memory;
+    pooled->users = 1;
+    return pooled;
+}
+
+static void clear(void)
+{
+    struct pooled *pooled;
+
+    while ((pooled = LIST_FIRST(&list))) {
+        LIST_REMOVE(pooled, entry);
+        pooled_free(pooled);
+    }
+}
+
+static void one_that_has_all_memory_does_not_hold_up_others(void)
+{
+    clear();
+    add("hog", 4 * LIMIT);
+    EXPECT_INT(pooled_ask(&list, "hog", LIMIT), QUOTA_OWN_FULL, "it gets no more");
+    EXPECT_INT(pooled_ask(&list, "quiet", LIMIT), QUOTA_BEYOND, "another gets its first");
+    add("quiet", QUOTA_USUAL_MEMORY)->is_beyond = true;
+    EXPECT_INT(pooled_ask(&list, "quiet", LIMIT), QUOTA_FULL, "and no second one");
+    EXPECT_INT(pooled_ask(&list, "calm", LIMIT), QUOTA_BEYOND, "a third namespace gets its first");
+    add("calm", QUOTA_USUAL_MEMORY)->is_beyond = true;
+    EXPECT_INT(pooled_ask(&list, "late", LIMIT), QUOTA_FIRST_FULL, "they are no more than a few");
+    clear();
+}
+
+/* By namespaces first: whoever has much in many small ones makes room, too. */
+static void the_largest_makes_room(void)
+{
+    struct pooled *small, *large, *of_many, *other;
+
+    clear();
+    EXPECT(!pooled_find_largest(&list), "there is none");
+    small = add("many", 100 * MIB);
+    of_many = add("many", 150 * MIB);
+    large = add("one", 200 * MIB);
+    other = add("many", 120 * MIB);
+    EXPECT(pooled_find_largest(&list) == of_many, "the largest of the largest namespace");
+    of_many->is_retired = true;
+    EXPECT(pooled_find_largest(&list) == other, "its next");
+    other->is_retired = small->is_retired = true;
+    EXPECT(pooled_find_largest(&list) == large, "the next namespace's");
+    large->is_retired = true;
+    EXPECT(!pooled_find_largest(&list), "all are on their way");
+    clear();
+}
+
+static unsigned count_retired(void)
+{
+    const struct pooled *pooled;
+    unsigned count = 0;
+
+    LIST_FOREACH(pooled, &list, entry) {
+        count += pooled->is_retired;
+    }
+    return count;
+}
+
+/* A Spec's resources wait side by side, and each would retire somebody else's process. */
+static void many_callers_of_a_namespace_retire_one(void)
+{
+    static const struct {
+        const char *note, *namespace_name;
+        int64_t now, since;
+        unsigned retired;
+    } rows[] = {
+        {"the first caller", "late", 100, 100, 1},
+        {"its second", "late", 100, 100, 1},
+        {"its third, later", "late", 109, 100, 1},
+        {"of another namespace", "later", 109, 109, 2},
+        {"it has not ended in time", "late", 110, 110, 3},
+        {"nor has that one", "late", 119, 110, 3},
+        {"there is no other", "late", 120, 120, 3},
+    };
+
+    clear();
+    for (int i = 1; i <= 3; i++)
+        add("hog", i * MIB);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        EXPECT_INT(pooled_retire(&list, rows[i].namespace_name, rows[i].now, 10), rows[i].since,
+                   rows[i].note);
+        EXPECT_INT(count_retired(), rows[i].retired, rows[i].note);
+    }
+    clear();
+}
+
+static void what_is_retired_serves_nobody_new(void)
+{
+    struct pooled *pooled;
+
+    clear();
+    pooled = add("team", MIB);
+    EXPECT(pooled_find(&list, NULL, pooled->key) == pooled, "it serves");
+    pooled->is_retired = true;
+    EXPECT(!pooled_find(&list, NULL, pooled->key), "it does no more");
+    clear();
+}
+
+static void the_one_that_was_idle_longest_is_found(void)
+{
+    struct pooled *first, *second;
+
+    clear();
+    first = add("first", MIB);
+    second = add("second", MIB);
+    EXPECT(!pooled_find_idle(&list, NULL), "all are in use");
+    first->users = second->users = 0;
+    first->idle_since = 2;
+    second->idle_since = 1;
+    EXPECT(pooled_find_idle(&list, NULL) == second, "of all");
+    EXPECT(pooled_find_idle(&list, "first") == first, "of a namespace");
+    EXPECT(!pooled_find_idle(&list, "third"), "of another");
+    clear();
+}
+
+SUITE(terraform_pooled, TEST(one_that_has_all_memory_does_not_hold_up_others),
+      TEST(the_largest_makes_room), TEST(many_callers_of_a_namespace_retire_one),
+      TEST(what_is_retired_serves_nobody_new), TEST(the_one_that_was_idle_longest_is_found))
