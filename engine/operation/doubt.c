@@ -97,9 +97,10 @@ static int wait_for_effect(const struct node *node, const struct record *record,
 
     operation_in_flight_until(record, until);
     return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
-                   "%s%sthe answer to its creation was lost, and it may still take effect: it is "
-                   "left alone until %s, so that nothing is made twice",
-                   node->lost ? node->lost : "", node->lost ? ": " : "", until);
+                   "the answer to its creation was lost, and it may still take effect: it is left "
+                   "alone until %s, so that nothing is made twice%s%s%s",
+                   until, node->lost ? " (" : "", node->lost ? node->lost : "",
+                   node->lost ? ")" : "");
 }
 
 int operation_settle_doubt(struct operation *operation, struct node *node,

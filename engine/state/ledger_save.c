@@ -228,6 +228,8 @@ static void gather(struct ledger *ledger)
 {
     const struct clock_source *clock = ledger->table->config.clock;
 
+    /* A call counts from before its intent is saved: those that wait for this very save do not
+     * end meanwhile. */
     if (calls_count(ledger->calls) > count_begins(ledger))
         clock->wait(clock, &ledger->never, &ledger->lock, clock->monotonic(clock) + GATHER_TIME);
 }

@@ -21,6 +21,7 @@
 
 #define THREAD_STACK_BYTES (256 << 10)
 #define READ_BYTES         4096
+#define MOST_READS         256 /* at a time: what a pipe holds at most; others want their turn */
 
 enum process_phase { PROCESS_WANTED, PROCESS_FAILED, PROCESS_RUNS, PROCESS_ENDED };
 
@@ -106,18 +107,18 @@ static void keep_errors(struct process *process, const char *data, size_t length
         process->last[process->n_errors++ % PROCESS_ERRORS_BYTES] = data[i];
 }
 
-/* Reads all that is there. */
+/* Reads what is there. A process that goes on printing is read again in its next turn. */
 static void drain(struct process *process, int *fd,
                   void (*keep)(struct process *process, const char *data, size_t length))
 {
     char data[READ_BYTES];
-    ssize_t n;
+    ssize_t n = 1;
 
     if (*fd < 0)
         return;
-    while ((n = read(*fd, data, sizeof(data))) > 0)
+    for (int i = 0; i < MOST_READS && (n = read(*fd, data, sizeof(data))) > 0; i++)
         keep(process, data, (size_t)n);
-    if (n == 0 || (errno != EAGAIN && errno != EINTR))
+    if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
         close_fd(fd);
 }
 

@@ -30,7 +30,7 @@ struct finder {
     bool stopping;
 
     pthread_mutex_t opening;
-    struct cache *cache; /* NULL: not opened yet; with `opening`, or once something was found */
+    struct cache *cache; /* NULL: not opened yet. Under `opening`; or once a fetch has used it */
 };
 
 static int64_t now(void)
@@ -211,7 +211,7 @@ static int look_once(struct finder *finder, struct look *look, struct found *ret
     return r < 0 ? r : 1;
 }
 
-/* The last attempt, if another one is under way. */
+/* How the last attempt ended; also while the next one is under way. */
 static bool is_unreachable(const struct look *look)
 {
     return look->failures && look->error.code == ERR_UNAVAILABLE &&
@@ -264,8 +264,8 @@ static int find(struct finder *finder, const struct finder_ask *ask, int64_t lim
 
     if (!claim)
         return err_set(error, ERR_UNAVAILABLE, "ProviderDownloading",
-                       "the provider %s has to wait: as many providers and versions as may be are "
-                       "being fetched for this namespace",
+                       "the provider %s has to wait until others have been fetched: too many are "
+                       "wanted at once, by this namespace or by all; it is tried again",
                        ask->wanted->shown);
     claim->callers++;
     while ((r = look_or_recall(finder, claim->look, ask, ret, error)) == 1 &&

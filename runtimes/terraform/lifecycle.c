@@ -111,7 +111,8 @@ static const struct value *keep_key(const struct value *config, const struct val
     return at(config, keys, n) ? value_without_path(config, keys, n) : value_ref(config);
 }
 
-/* A path that the state or the configuration does not have changes nothing. */
+/* A path that the state or the configuration does not have changes nothing, unless it ends in a key
+ * of a map. */
 static const struct value *keep(const struct value *config, const struct value *before,
                                 const struct tf_type *type, const char *const *keys, size_t n)
 {
@@ -127,8 +128,8 @@ static bool ignores_all(const struct value *extensions)
     return str_equal(value_string(setting(extensions, "ignoreChanges")), "all");
 }
 
-static const struct value *keep_all(const struct value *extensions, const struct tf_block *block,
-                                    const struct value *config, const struct value *before)
+static const struct value *keep_paths(const struct value *extensions, const struct tf_block *block,
+                                      const struct value *config, const struct value *before)
 {
     const struct value *paths = setting(extensions, "ignoreChanges");
     const struct value *kept = value_ref(config);
@@ -150,7 +151,7 @@ const struct value *lifecycle_ignore(const struct value *extensions, const struc
         return value_ref(config);
     if (ignores_all(extensions))
         return tf_without_computed(block, before);
-    return keep_all(extensions, block, config, before);
+    return keep_paths(extensions, block, config, before);
 }
 
 const struct value *lifecycle_revert(const struct value *extensions, const struct tf_block *block,
@@ -159,5 +160,5 @@ const struct value *lifecycle_revert(const struct value *extensions, const struc
     if (!before)
         return value_ref(planned);
     return ignores_all(extensions) ? value_ref(before)
-                                   : keep_all(extensions, block, planned, before);
+                                   : keep_paths(extensions, block, planned, before);
 }

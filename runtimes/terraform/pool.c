@@ -144,7 +144,9 @@ static int wait(struct pool *pool, const struct plugin_call *call, int64_t until
     if (now() >= call->deadline)
         return err_set(error, ERR_TIMEOUT, NULL,
                        "no process of a provider was free in time: this namespace or all have as "
-                       "many as they may, and their calls take long");
+                       "many as they may, and their calls take long\nit is tried again; raise "
+                       "--terraform-memory or the timeout of the Spec, or put fewer configurations "
+                       "of providers into one namespace");
     system_clock.wait(&system_clock, &pool->changed, &pool->lock,
                       until < call->deadline ? until : call->deadline);
     return 0;
@@ -163,7 +165,8 @@ static void stop_one(struct pool *pool, struct pooled *pooled)
 struct wish {
     const struct need *need;
     const struct plugin_call *call;
-    int64_t retire_at; /* if it is a namespace's first, and there was no room until then */
+    int64_t retire_at; /* when somebody else's process is retired for it, if its namespace has none
+                          yet */
 };
 
 /* Returns when there may be room for one more. */

@@ -42,7 +42,7 @@ void pooled_free(struct pooled *pooled);
 
 /* Reads how much memory it has. */
 void pooled_look(struct pooled *pooled);
-/* It has served enough, has grown, or has died. */
+/* It has served enough, has grown, has left a call without an answer, or has died. */
 bool pooled_is_worn(const struct pooled *pooled);
 
 /* NULL: none serves that need. Those that are worn are retired. */

@@ -2,8 +2,9 @@
  * The calls of the protocol for one resource.
  *
  * States and configurations are the msgpack of the protocol. What a provider gave is handed back to
- * it byte by byte, never decoded and encoded again: its private data, its planned state, and the
- * state that it read.
+ * it byte by byte: its private data, its planned state, and the state that it read. In a planned
+ * state, sets are put in order, and changes that lifecycle.h ignores are taken back, as Terraform
+ * does.
  *
  * Each function blocks. Errors are those of plugin_call(), and ERR_INVALID ProviderError for what
  * the provider says.

@@ -83,7 +83,7 @@ WRONG_RESOURCES = {
         parts(), "InvalidAttribute", ["attributes.part: a block of this name is required"],
         parts(part={"size": 1})),
     "too many blocks": (
-        parts(part=[{"size": 1}] * 3), "InvalidAttribute", ["attributes.part: there are 3, 2 at most"],
+        parts(part=[{"size": 1}] * 3), "InvalidAttribute", ["attributes.part: there are 3 blocks of this name, and 2 are allowed"],
         parts(part=[{"size": 1}] * 2)),
     "a block that is none": (
         parts(part="x"), "InvalidAttribute", ["attributes.part: must be a list of objects"],
@@ -392,6 +392,8 @@ class World:
         self.creations = {name: self.whisperer.asked[life.key].count("ApplyResourceChange")
                           for name, life in self.broken.items()}
 
+        self.had_processes = any(is_provider(pid) for pids in self.whisperer.pids.values() for pid in list(pids))
+
     def lives(self):
         return [self.wrong, *self.refused.values(), *self.broken.values()]
 
@@ -496,10 +498,12 @@ def test_nothing_is_made_twice(world):
 
 
 def test_no_secret_is_told(world):
+    assert "(sensitive value)" in world.texts
     assert CANARY not in world.texts
 
 
 def test_nothing_is_left(world):
+    assert world.had_processes
     assert world.status == 0 and not world.lacks["gone"], (world.lacks["gone"], world.times)
     left = {key: pid for key, pids in world.whisperer.pids.items() for pid in pids if is_provider(pid)}
     assert not left

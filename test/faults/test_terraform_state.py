@@ -134,6 +134,8 @@ def test_the_operator_is_killed_while_state_is_written(stage, backend, ahead, so
     for life in lives:
         life.begin()
     each(lives, StateLife.is_at_its_moment)
+    unheld = [life.moment.name for life in lives if life.moment.number == 0 and not life.was_held]
+    assert not unheld, f"each change has a first write: {unheld}"
     kill(stage, lives)
     stage.process.restart()
     settle([life for life in lives if not life.comes_late])

@@ -11,7 +11,7 @@
 #define MAX_FILES        1024
 #define MAX_FILE_BYTES   (UINT64_C(1) << 30)
 #define SHUTDOWN_TIMEOUT 2000 /* ms until a process that was asked to end is killed */
-#define STUCK_AFTER      1000 /* ms without an answer, until which a call had too little time */
+#define STUCK_AFTER      1000 /* ms; a call that had less says nothing about the process */
 #define LONGEST_CALL     (INT64_C(24) * 3600 * 1000) /* ms, of a call without a deadline */
 #define MOST_ENVIRONMENT 64
 
@@ -108,14 +108,19 @@ static void describe_start(struct plugin *plugin, struct error *error)
         add_words(error, shown);
 }
 
+/* What gives a call more time. The Spec's timeout does not end a change. */
+#define MORE_FOR_A_CHANGE "raise the resource's own timeouts (attributes.timeouts), if it has them"
+#define MORE_FOR_OTHERS   "raise the timeout of the Spec"
+
 /* What to do, unless that is said already. */
-static void advise(struct error *failure)
+static void advise(struct error *failure, const char *more_time)
 {
     if (*err_hints(failure->message) || failure->code == ERR_CANCELLED)
         return;
     if (failure->code == ERR_TIMEOUT)
-        err_hint(failure, "the next attempt is made with a new process of it; if it needs more "
-                          "time, raise the timeout of the Spec");
+        err_hint(failure,
+                 "the next attempt is made with a new process of it; if it needs more time, %s",
+                 more_time);
     else if (failure->code == ERR_UNAVAILABLE)
         err_hint(failure, "the next attempt is made with a new process of it; if that fails, too, "
                           "use another version of the provider (extensions.provider)");
@@ -218,7 +223,7 @@ static void advise_start(struct error *failure)
         err_hint(failure, "check that its package has a provider of Terraform for this platform, "
                           "or use another version of it (extensions.provider)");
     else
-        advise(failure);
+        advise(failure, MORE_FOR_OTHERS);
 }
 
 int plugin_start(const struct plugin_config *config, int64_t deadline, struct cancel *cancel,
@@ -316,13 +321,15 @@ static int unpack(const struct http_response *response, const ProtobufCMessageDe
 }
 
 /* A dying process closes its socket a moment before it ends. */
-static void explain(struct plugin *plugin, const char *method, struct error *failure)
+static void explain(struct plugin *plugin, enum plugin_method method, struct error *failure)
 {
+
     if (failure->code == ERR_UNAVAILABLE)
         process_wait_end(plugin->process, system_clock.monotonic(&system_clock) + 200);
     describe_end(plugin, failure);
-    err_wrap(failure, "the provider %s: %s", plugin->name, method);
-    advise(failure);
+    err_wrap(failure, "the provider %s: %s", plugin->name,
+             methods[method].names[plugin->handshake.protocol - 5]);
+    advise(failure, methods[method].is_change ? MORE_FOR_A_CHANGE : MORE_FOR_OTHERS);
 }
 
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
@@ -347,9 +354,9 @@ int plugin_call(struct plugin *plugin, enum plugin_method method, const Protobuf
     if (r >= 0)
         r = unpack(&response, methods[method].answer, ret, &failure);
     if (r < 0) {
-        if (r == ERR_TIMEOUT && grpc.timeout >= STUCK_AFTER)
+        if (r == ERR_TIMEOUT && status == GRPC_NO_STATUS && grpc.timeout >= STUCK_AFTER)
             atomic_store(&plugin->is_stuck, true);
-        explain(plugin, name, &failure);
+        explain(plugin, method, &failure);
         return err_copy(error, &failure);
     }
     return 0;

@@ -89,12 +89,12 @@ static int check_count(const struct configuring *configuring, const struct tf_ne
     if (count < nested->min)
         return err_set(configuring->error, ERR_INVALID, "InvalidAttribute",
                        nested->min == 1 ? "%s: a block of this name is required"
-                                        : "%s: %lld blocks of this name are required",
+                                        : "%s: at least %lld blocks of this name are required",
                        path_text(configuring->path), (long long)nested->min);
     if (nested->max && count > nested->max)
         return err_set(configuring->error, ERR_INVALID, "InvalidAttribute",
-                       "%s: there are %lld, %lld at most", path_text(configuring->path),
-                       (long long)count, (long long)nested->max);
+                       "%s: there are %lld blocks of this name, and %lld are allowed",
+                       path_text(configuring->path), (long long)count, (long long)nested->max);
     return 0;
 }
 

@@ -66,8 +66,6 @@ func begin(listener net.Listener) {
 	case "exit":
 		complain(rest)
 		os.Exit(1)
-	case "die":
-		die()
 	case "pour":
 		pour(os.Stdout)
 	case "absent":
@@ -85,12 +83,6 @@ func begin(listener net.Listener) {
 			if to, err := listener.Accept(); err == nil {
 				go pour(to)
 			}
-		}
-	case "loud": // a good one, that writes more than anybody reads
-		greet(listener)
-		for range 4 {
-			go pour(os.Stderr)
-			go pour(os.Stdout)
 		}
 	}
 }
@@ -139,9 +131,6 @@ func call(to http.ResponseWriter, request *http.Request, method string) {
 		forever()
 	case "die":
 		die()
-	case "crash":
-		complain("panic: " + rest)
-		os.Exit(2)
 	case "big":
 		sendTooMuch(to, request)
 	case "garble": // no message
@@ -167,8 +156,6 @@ func call(to http.ResponseWriter, request *http.Request, method string) {
 		send(to, ill(method, message(nil).bytes(1, []byte(strings.Repeat("\x91", 100000)))))
 	case "other": // of another type
 		send(to, ill(method, valueOf([]string{"a", "b"})))
-	case "nothing":
-		send(to, nil)
 	case "refuse":
 		send(to, diagnostic(method, rest))
 	default:

@@ -162,7 +162,7 @@ static const struct {
     {BLOCKS, 5, "{\"name\":\"n\",\"list\":[{\"a\":\"x\"},{}]}",
      "attributes.list[1].a: is required"},
     {BLOCKS, 5, "{\"name\":\"n\",\"list\":[{\"a\":1},{\"a\":1},{\"a\":1},{\"a\":1}]}",
-     "attributes.list: there are 4, 3 at most"},
+     "attributes.list: there are 4 blocks of this name, and 3 are allowed"},
     {BLOCKS, 5, "{\"name\":\"n\",\"list\":\"x\"}", "attributes.list: must be a list of objects"},
     {BLOCKS, 5, "{\"name\":\"n\",\"map\":[]}", "attributes.map: must be an object of objects"},
     {BLOCKS, 5, "{\"name\":\"n\",\"map\":{\"k\":{\"c\":1}}}",
