@@ -327,8 +327,22 @@ static void errors_are_cut_anywhere(void)
     }
 }
 
+/* A secret of several lines reaches over what looks like hints. */
+static void errors_lose_secrets_of_several_lines(void)
+{
+    _cleanup_value_ const struct value *secret =
+        sensitive("\"MIIEpAIBAAKCAQEA\\nq7TtQm3vZkXwYbNc\\nab\"");
+    struct error error = {0};
+
+    err_set(&error, ERR_INVALID, NULL, "bad key: MIIEpAIBAAKCAQEA\nq7TtQm3vZkXwYbNc\nab");
+    redact_error(&error, &secret, 1);
+    EXPECT(!strstr(error.message, "MIIE"), error.message);
+    EXPECT(!strstr(error.message, "q7Tt"), error.message);
+}
+
 SUITE(redaction, TEST(finds_what_is_quoted), TEST(finds_what_is_encoded), TEST(finds_parts),
       TEST(finds_short_ones_as_words), TEST(leaves_words_of_documents),
       TEST(hides_what_is_sensitive_alone), TEST(texts_do_not_run_together), TEST(texts_are_bounded),
       TEST(finds_pieces_of_long_secrets), TEST(equal_secrets_are_looked_for_once),
-      TEST(errors_lose_secrets), TEST(errors_are_cut_anywhere))
+      TEST(errors_lose_secrets), TEST(errors_lose_secrets_of_several_lines),
+      TEST(errors_are_cut_anywhere))
