@@ -53,8 +53,9 @@ struct object_version {
     const char *uid; /* NULL: there is none */
     int64_t generation;
     bool is_deleting;
-    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only
-                                of operations_observe() */
+    /* Only of operations_observe(): */
+    bool is_new;         /* the operator has not touched it yet */
+    const char *version; /* its resourceVersion; NULL: not known */
 };
 
 struct attempt {
@@ -161,6 +162,10 @@ void attempt_give_up_ticket(struct attempt *attempt);
 /* Replaces the estimate of a planned operation by what it holds. */
 void attempt_measure(struct attempt *attempt);
 
+/* ERR_UNAVAILABLE: the watch has shown a newer version of the object than this one, which comes from
+ * a cache then. */
+int attempt_check_version(struct attempt *attempt, const struct value *metadata,
+                          struct error *error);
 /* Notes which version of the object the attempt acts on. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
 /* Reserves memory for an operation, and opens it. The table sets its callbacks. The first estimate

@@ -5,12 +5,14 @@
 #include "controller/serve/metrics.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/client/resource_version.h"
 
 /* ---- Keys that the watch lists ---- */
 
 struct listed {
     char *key;
-    char *new_version;          /* NULL: a reconcile took it, or the object is not new */
+    char *version;              /* resourceVersion; NULL: not known */
+    bool is_new;                /* and no reconcile has taken it */
     const char *ready, *reason; /* of its condition Ready, as labels; NULL: not noted */
 };
 
@@ -19,11 +21,12 @@ static void listed_free(struct listed *listed)
     if (!listed)
         return;
     free(listed->key);
-    free(listed->new_version);
+    free(listed->version);
     free(listed);
 }
 
-static void list_key(struct operations *operations, const char *key, const char *new_version)
+static void list_key(struct operations *operations, const char *key,
+                     const struct object_version *now)
 {
     struct listed *listed = strmap_get(&operations->listed, key);
 
@@ -32,17 +35,19 @@ static void list_key(struct operations *operations, const char *key, const char 
         listed->key = str_new(key);
         strmap_put(&operations->listed, listed->key, listed);
     }
-    if (!new_version)
-        return;
-    free(listed->new_version);
-    listed->new_version = str_new(new_version);
+    free(listed->version);
+    listed->version = str_new(now->version);
+    listed->is_new = listed->is_new || now->is_new;
 }
 
 char *operations_take_new_version(struct operations *operations, const char *key)
 {
     struct listed *listed = strmap_get(&operations->listed, key);
 
-    return listed ? TAKE(listed->new_version) : NULL;
+    if (!listed || !listed->is_new)
+        return NULL;
+    listed->is_new = false;
+    return str_new(listed->version);
 }
 
 void operations_free_listed(struct operations *operations)
@@ -118,6 +123,24 @@ static bool is_outdated(const struct attempt *attempt)
            (attempt->was_observed &&
             (!str_equal(observed->uid, read->uid) || observed->generation > read->generation ||
              (observed->is_deleting && !read->is_deleting)));
+}
+
+int attempt_check_version(struct attempt *attempt, const struct value *metadata,
+                          struct error *error)
+{
+    const char *version = value_get_string(metadata, "resourceVersion");
+    const struct listed *listed;
+    int r = 0;
+
+    pthread_mutex_lock(&attempt->table->lock);
+    listed = strmap_get(&attempt->table->listed, attempt->key);
+    if (listed && kube_compare_versions(version, listed->version) < 0)
+        r = err_set(error, ERR_UNAVAILABLE, "StaleAnswer",
+                    "the API server answered with an older version (%s) than its watch has shown "
+                    "(%s): a proxy's cache may be in between",
+                    version, listed->version);
+    pthread_mutex_unlock(&attempt->table->lock);
+    return r;
 }
 
 void attempt_read(struct attempt *attempt, const struct value *metadata)
@@ -207,7 +230,7 @@ void operations_observe(struct operations *operations, const char *key,
 
     pthread_mutex_lock(&operations->lock);
     if (now->uid)
-        list_key(operations, key, now->new_version);
+        list_key(operations, key, now);
     else
         unlist_key(operations, key);
     attempt = strmap_get(&operations->attempts, key);

@@ -230,6 +230,8 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
         return err_copy(error, problem);
     if (r < 0)
         r = load_unreadable(attempt, &object, problem, error);
+    if (r == 0)
+        r = attempt_check_version(attempt, value_get(object, "metadata"), error);
     if (r < 0)
         return r;
     if (api_is_deleting(object)) {

@@ -43,9 +43,14 @@ static int read_new(struct attempt *attempt, struct kube_ref ref)
                                          .resource_version = attempt->new_version,
                                          .cancel = run->cancel,
                                          .timeout = READ_NEW_TIMEOUT};
+    int r = attempt->new_version ? kube_do(run->context->client, &request, &run->object, NULL)
+                                 : ERR_NOT_FOUND;
 
-    return attempt->new_version ? kube_do(run->context->client, &request, &run->object, NULL)
-                                : ERR_NOT_FOUND;
+    if (r == 0)
+        r = attempt_check_version(attempt, value_get(run->object, "metadata"), NULL);
+    if (r < 0)
+        value_unref(TAKE(run->object));
+    return r;
 }
 
 static int load(struct attempt *attempt, struct error *why_unreadable, struct error *error)
@@ -63,6 +68,9 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
         r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);
+    if (r < 0)
+        return r;
+    r = attempt_check_version(attempt, value_get(run->object, "metadata"), error);
     if (r < 0)
         return r;
     run_note_managers(run);

@@ -31,7 +31,7 @@ static void reads_again_what_waited_for_memory(void)
          .body = STATUS(403, "Forbidden", "web")},
     };
     struct fake_step script[6];
-    struct object_version listed = {"u", 3, false, NULL};
+    struct object_version listed = {.uid = "u", .generation = 3};
     struct attempt *first, *attempt;
     struct operations *operations;
     struct scene scene;
@@ -55,6 +55,33 @@ static void reads_again_what_waited_for_memory(void)
         EXPECT_INT(result.kind, RECONCILE_RETRY, "its status was refused");
         EXPECT(attempt->reservation.ticket, "it keeps its ticket");
     }
+    operations_free(operations);
+    scene_stop(&scene);
+}
+
+/* A Spec from before its deletion, say, would not be looked at again for an interval. */
+static void a_stale_answer_is_read_again(void)
+{
+    static const struct fake_step steps[] = {
+        {.expect = "GET /apis/api.kusion.io/v1/namespaces/team/specs/web ",
+         .status = 200,
+         .body = "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Spec\",\"metadata\":{"
+                 "\"namespace\":\"team\",\"name\":\"web\",\"uid\":\"u\",\"generation\":3,"
+                 "\"resourceVersion\":\"99\"},\"spec\":{\"suspend\":true}}"},
+    };
+    const struct object_version listed = {
+        .uid = "u", .generation = 3, .is_deleting = true, .version = "100"};
+    struct reconcile_result result;
+    struct operations *operations;
+    struct scene scene;
+
+    scene_start(&scene, steps, ARRAY_SIZE(steps));
+    operations = operations_new(&(struct operations_config){
+        .enqueue = enqueue, .clock = &scene.clock.source, .memory = 10});
+    scene.context.operations = operations;
+    operations_observe(operations, "team/web", &listed, false);
+    result = reconcile_spec(&scene.context, "team/web", NULL);
+    EXPECT_INT(result.kind, RECONCILE_RETRY, "and nothing was written");
     operations_free(operations);
     scene_stop(&scene);
 }
@@ -99,4 +126,4 @@ static void a_cancelled_reconcile_keeps_nothing(void)
 }
 
 SUITE(reconcile_spec, TEST(a_cancelled_reconcile_keeps_nothing),
-      TEST(reads_again_what_waited_for_memory))
+      TEST(reads_again_what_waited_for_memory), TEST(a_stale_answer_is_read_again))
