@@ -162,8 +162,8 @@ void attempt_give_up_ticket(struct attempt *attempt);
 /* Replaces the estimate of a planned operation by what it holds. */
 void attempt_measure(struct attempt *attempt);
 
-/* ERR_UNAVAILABLE: the watch has shown a newer version of the object than this one, which then comes
- * from a cache. */
+/* ERR_UNAVAILABLE: the watch has shown a newer version of the object than this one, which comes
+ * from a cache then. */
 int attempt_check_version(struct attempt *attempt, const struct value *metadata,
                           struct error *error);
 /* Notes which version of the object the attempt acts on. */
