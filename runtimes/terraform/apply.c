@@ -47,16 +47,21 @@ static int check_result(const struct tf_step *step, const struct visit *visit,
     return r;
 }
 
-/* What the provider made, if it made anything, is not known where its answer cannot be read. */
+/* The provider has carried out the change, or has not: nobody can read its answer. Nothing comes
+ * later. */
+static void note_doubt(struct runtime_outcome *ret)
+{
+    ret->certainty = OUTCOME_IN_DOUBT;
+    ret->until = system_clock.now(&system_clock);
+}
+
 static int observe(const struct tf_step *step, const struct visit *visit,
                    const struct tf_state *now, struct runtime_outcome *ret, struct error *error)
 {
     int r = visit_observe(visit, now, step->base.attributes, step->sensitive, ret, error);
 
-    if (r < 0) {
-        ret->certainty = OUTCOME_IN_DOUBT;
-        ret->until = system_clock.now(&system_clock); /* it has answered: nothing comes later */
-    }
+    if (r < 0)
+        note_doubt(ret);
     return r;
 }
 
@@ -64,7 +69,8 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
                      struct error *error)
 {
     _cleanup_(tf_state_done) struct tf_state now = TF_STATE_INIT;
-    bool was_told, was_sent = false;
+    enum plugin_delivery delivery;
+    bool was_told;
     int r;
 
     if (step->is_as_wanted) {
@@ -73,11 +79,14 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
                              error);
     }
     r = resource_apply(&visit->type, &step->prior, &step->planned,
-                       step->config.length ? &step->config : NULL, &now, &was_told, &was_sent,
+                       step->config.length ? &step->config : NULL, &now, &was_told, &delivery,
                        error);
 
     if (r < 0 && !was_told) {
-        ret->certainty = was_sent ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
+        if (delivery == PLUGIN_ANSWERED)
+            note_doubt(ret);
+        else
+            ret->certainty = delivery == PLUGIN_SENT ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
         return r;
     }
     if (r < 0) {

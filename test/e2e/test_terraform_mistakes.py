@@ -195,6 +195,15 @@ def quoting(method, attribute, resource):
                      [f"{attribute}: it is (sensitive value)"], resource=resource)
 
 
+def unknown(word):
+    """The answer to a creation cannot be read."""
+    return Behaviour(
+        "ApplyResourceChange", word, "OutcomeUnknown",
+        ["it is held, so that nothing is made twice. Look for it where it is made.",
+         "set its extensions[kusionstack.io/not-created] to 1, and it is created"],
+        right=annotated("not-created", 1))
+
+
 def found(**attributes):
     return broken(kind="data.broken_found", **attributes)
 
@@ -263,11 +272,12 @@ BEHAVIOURS = {
     "an object that is none": nonsense("ReadResource", "ill", UNREADABLE, before=good()),
     "a change that is none": nonsense(
         "ApplyResourceChange", "ill", UNREADABLE, before=good(), resource=good(text="2")),
-    "a creation that is none": Behaviour(
-        "ApplyResourceChange", "ill", "OutcomeUnknown",
-        ["it is held, so that nothing is made twice. Look for it where it is made.",
-         "set its extensions[kusionstack.io/not-created] to 1, and it is created"],
-        right=annotated("not-created", 1)),
+    "a creation that is none": unknown("ill"),
+    "no message after a creation": unknown("garble"),
+    "half a message after a creation": unknown("cut"),
+    "more than a creation may have": unknown("big"),
+    "a page after a creation": unknown("page"),
+    "a bad status after a creation": unknown("status 13 oh%20no"),
 }
 
 
@@ -389,10 +399,13 @@ class World:
             **{name: lambda name=name: self.refused[name].is_refused(*WRONG_SPECS[name][1:])
                for name in WRONG_SPECS},
             **{name: check_behaviour(name, case) for name, case in BEHAVIOURS.items()}})
-        self.creations = {name: self.whisperer.asked[life.key].count("ApplyResourceChange")
-                          for name, life in self.broken.items()}
-
+        self.creations = self._count_changes()
         self.had_processes = any(is_provider(pid) for pids in self.whisperer.pids.values() for pid in list(pids))
+
+    def _count_changes(self):
+        """Of the Specs whose creation goes wrong."""
+        return {name: self.whisperer.asked[life.key].count("ApplyResourceChange")
+                for name, life in self.broken.items() if "creation" in name}
 
     def lives(self):
         return [self.wrong, *self.refused.values(), *self.broken.values()]
@@ -410,6 +423,7 @@ class World:
             **{name: self.wrong.is_mended for name in WRONG_RESOURCES},
             **{name: life.is_mended for name, life in self.refused.items()},
             **{name: life.is_mended for name, life in self.broken.items() if not BEHAVIOURS[name].stays}})
+        self.creations_in_the_end = self._count_changes()
 
     def end(self):
         """One that stays would hold its namespace for half an hour."""
@@ -493,8 +507,9 @@ def test_what_a_provider_does(world, name):
 
 
 def test_nothing_is_made_twice(world):
-    made = {name: count for name, count in world.creations.items() if "creation" in name}
-    assert set(made.values()) == {1}, made
+    assert set(world.creations.values()) == {1}, world.creations
+    for name, count in world.creations_in_the_end.items():  # it is held until somebody says that it was not made
+        assert count == (1 if BEHAVIOURS[name].stays else 2), (name, count)
 
 
 def test_no_secret_is_told(world):

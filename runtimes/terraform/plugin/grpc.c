@@ -108,14 +108,22 @@ static void describe(const struct grpc_request *request, struct error *failure)
         err_set(failure, ERR_UNAVAILABLE, NULL, "its process cannot be reached");
 }
 
+/* r: http_do()'s. One that has more than it may have is an answer, too. */
+static enum plugin_delivery delivery_of(int r, const struct http_response *response, int status)
+{
+    if (r >= 0 || r == ERR_TOO_LARGE || status != GRPC_NO_STATUS)
+        return PLUGIN_ANSWERED;
+    return response->sent ? PLUGIN_SENT : PLUGIN_NOT_SENT;
+}
+
 int grpc_call(struct http_client *client, const struct grpc_request *request,
-              struct http_response *response, int *ret_status, struct error *error)
+              struct http_response *response, struct grpc_end *ret_end, struct error *error)
 {
     static const char *const headers[] = {"content-type: application/grpc", "te: trailers"};
     static const char *const fields[] = {"grpc-status", "grpc-message"};
     _cleanup_buf_ struct buf body = BUF_INIT;
     struct error failure = {0}, refusal = {0};
-    int r;
+    int r, refused;
 
     write_request(&body, request->message);
     r = http_do(client,
@@ -134,13 +142,15 @@ int grpc_call(struct http_client *client, const struct grpc_request *request,
                                        .fields = fields,
                                        .n_fields = ARRAY_SIZE(fields)},
                 response, &failure);
-    if (read_status(response, ret_status, &refusal) < 0)
+    refused = read_status(response, &ret_end->status, &refusal);
+    ret_end->delivery = delivery_of(r, response, ret_end->status);
+    if (refused < 0)
         return err_copy(error, &refusal);
     if (r < 0) {
         describe(request, &failure);
         return err_copy(error, &failure);
     }
-    if (*ret_status == GRPC_NO_STATUS)
+    if (ret_end->status == GRPC_NO_STATUS)
         return err_set(error, ERR_INTERNAL, "ProviderFailed",
                        "its answer has no status of gRPC (HTTP status %d)", response->status);
     return 0;

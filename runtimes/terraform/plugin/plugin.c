@@ -184,8 +184,9 @@ static int make_connection(struct plugin *plugin, int64_t deadline, struct cance
                            struct error *error)
 {
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    struct grpc_end end;
     Tfplugin__Empty empty;
-    int status, r;
+    int r;
 
     tfplugin__empty__init(&empty);
     r = grpc_call(plugin->client,
@@ -194,7 +195,7 @@ static int make_connection(struct plugin *plugin, int64_t deadline, struct cance
                                          .max_answer = MAX_ANSWER_BYTES,
                                          .timeout = time_left(deadline),
                                          .cancel = cancel},
-                  &response, &status, error);
+                  &response, &end, error);
     if (!response.status)
         return r;
     err_clear(error);
@@ -333,9 +334,10 @@ static void explain(struct plugin *plugin, enum plugin_method method, struct err
 }
 
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
-                const struct plugin_call *call, void *ret, bool *ret_sent, struct error *error)
+                const struct plugin_call *call, void *ret, enum plugin_delivery *ret_delivery,
+                struct error *error)
 {
-    int protocol = plugin->handshake.protocol, status, r;
+    int protocol = plugin->handshake.protocol, r;
     const char *name = methods[method].names[protocol - 5];
     _cleanup_free_ char *path = str_printf("/tfplugin%d.Provider/%s", protocol, name);
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
@@ -346,15 +348,16 @@ int plugin_call(struct plugin *plugin, enum plugin_method method, const Protobuf
                                 .cancel = call->cancel,
                                 .is_change = methods[method].is_change,
                                 .permit = methods[method].is_change ? call->permit : NULL};
+    struct grpc_end end;
     struct error failure = {0};
 
-    r = grpc_call(plugin->client, &grpc, &response, &status, &failure);
-    if (ret_sent)
-        *ret_sent = response.sent;
+    r = grpc_call(plugin->client, &grpc, &response, &end, &failure);
+    if (ret_delivery)
+        *ret_delivery = end.delivery;
     if (r >= 0)
         r = unpack(&response, methods[method].answer, ret, &failure);
     if (r < 0) {
-        if (r == ERR_TIMEOUT && status == GRPC_NO_STATUS && grpc.timeout >= STUCK_AFTER)
+        if (r == ERR_TIMEOUT && end.status == GRPC_NO_STATUS && grpc.timeout >= STUCK_AFTER)
             atomic_store(&plugin->is_stuck, true);
         explain(plugin, method, &failure);
         return err_copy(error, &failure);
@@ -369,8 +372,8 @@ static void shut_down(struct plugin *plugin)
 {
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     int64_t deadline = system_clock.monotonic(&system_clock) + SHUTDOWN_TIMEOUT;
+    struct grpc_end end;
     Tfplugin__Empty empty;
-    int status;
 
     tfplugin__empty__init(&empty);
     grpc_call(plugin->client,
@@ -378,7 +381,7 @@ static void shut_down(struct plugin *plugin)
                                      .message = &empty.base,
                                      .max_answer = MAX_ANSWER_BYTES,
                                      .timeout = SHUTDOWN_TIMEOUT},
-              &response, &status, NULL);
+              &response, &end, NULL);
     process_wait_end(plugin->process, deadline);
 }
 

@@ -83,17 +83,23 @@ struct plugin_call {
     const struct permit *permit; /* asked before an apply is sent */
 };
 
+/* How far a call has come. */
+enum plugin_delivery {
+    PLUGIN_NOT_SENT, /* the provider has not got it */
+    PLUGIN_SENT,     /* the provider may have got it, and may still carry it out */
+    PLUGIN_ANSWERED, /* the provider is done with it, though its answer may be none */
+};
+
 /*
  * Calls a method and waits for its answer: request and *ret are of the types that the method's name
- * says (Tfplugin__PlanRequest, …). *ret: tfplugin_…_free_unpacked(). *ret_sent, if not NULL, says
- * after an error whether the provider may have got the call. An apply is not cancelled once it was
- * sent.
+ * says (Tfplugin__PlanRequest, …). *ret: tfplugin_…_free_unpacked(). *ret_delivery (may be NULL) is
+ * set after an error, too. An apply is not cancelled once it was sent.
  *
  * Diagnostics of the provider are no error of the call. ERR_UNAVAILABLE: the process ended;
  * ERR_TIMEOUT; ERR_TOO_LARGE; ERR_INTERNAL: an answer that is none; what the permit said. A hint of
  * the error says what to do.
  */
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
-                const struct plugin_call *call, void *ret, bool *ret_sent, struct error *error);
+                const struct plugin_call *call, void *ret, enum plugin_delivery *ret_delivery, struct error *error);
 
 #endif
