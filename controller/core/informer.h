@@ -29,7 +29,7 @@ struct informer_object {
     bool is_orphan;     /* it is such a Release, and its Spec is not its owner any more */
     char *trigger;      /* value of INFORMER_TRIGGER, else of Flux's annotation; NULL: neither */
     bool is_new;        /* it has not got our finalizer, and the operator did not create it */
-    char *version;      /* its resourceVersion at that change */
+    char *version;      /* its resourceVersion */
 };
 
 struct informer_config {
