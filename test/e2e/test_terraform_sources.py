@@ -80,6 +80,20 @@ def test_a_packed_mirror(operator, tenant, tmp_path):
     finish(spec)
 
 
+def test_a_provider_that_comes_later(operator, tenant, tmp_path):
+    """The Spec goes on by itself."""
+    folder = tmp_path / "mirror"
+    folder.mkdir()
+    controller = operator("--terraform-plugin-dir", folder)
+    spec = Spec(controller.cluster, tenant)
+    spec.apply([pet()], retryInterval="1s").wait("False")
+    assert failure(spec)["reason"] == "ProviderNotFound", failure(spec)
+    assert "--terraform-plugin-dir" in failure(spec)["message"], failure(spec)
+    pack("random", folder)
+    spec.wait("True")
+    finish(spec)
+
+
 def test_a_network_mirror(operator, tenant, registry):
     controller = operator("--terraform-network-mirror", registry.mirror, "--terraform-ca-file", registry.ca)
     spec = Spec(controller.cluster, tenant)
