@@ -7,12 +7,16 @@
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/resource_version.h"
 
+/* ms until an answer counts that is older than what the watch has shown. */
+#define STALE_TIME 30000
+
 /* ---- Keys that the watch lists ---- */
 
 struct listed {
     char *key;
     char *version;              /* resourceVersion; NULL: not known */
     bool is_new;                /* and no reconcile has taken it */
+    int64_t refused_since;      /* ms, monotonic: answers that are older; 0: there was none */
     const char *ready, *reason; /* of its condition Ready, as labels; NULL: not noted */
 };
 
@@ -40,14 +44,15 @@ static void list_key(struct operations *operations, const char *key,
     listed->is_new = listed->is_new || now->is_new;
 }
 
-char *operations_take_new_version(struct operations *operations, const char *key)
+void operations_take_listed(struct attempt *attempt)
 {
-    struct listed *listed = strmap_get(&operations->listed, key);
+    struct listed *listed = strmap_get(&attempt->table->listed, attempt->key);
 
-    if (!listed || !listed->is_new)
-        return NULL;
-    listed->is_new = false;
-    return str_new(listed->version);
+    free(attempt->shown);
+    attempt->shown = listed ? str_new(listed->version) : NULL;
+    attempt->is_new = listed && listed->is_new;
+    if (listed)
+        listed->is_new = false;
 }
 
 void operations_free_listed(struct operations *operations)
@@ -125,20 +130,52 @@ static bool is_outdated(const struct attempt *attempt)
              (observed->is_deleting && !read->is_deleting)));
 }
 
-int attempt_check_version(struct attempt *attempt, const struct value *metadata,
-                          struct error *error)
+/* With the table's lock. False: the answer is what counts from now on. */
+static bool is_refused(struct attempt *attempt, struct listed *listed, const char *version)
 {
-    const char *version = value_get_string(metadata, "resourceVersion");
-    const struct listed *listed;
-    int r = 0;
+    const struct clock_source *clock = attempt->table->config.clock;
+    int64_t now = clock->monotonic(clock);
 
+    if (!listed->refused_since)
+        listed->refused_since = now;
+    if (now - listed->refused_since < STALE_TIME)
+        return true;
+    listed->refused_since = 0;
+    free(listed->version);
+    listed->version = str_new(version);
+    return false;
+}
+
+/* With the table's lock. version NULL: the object is not there. */
+static int check_version(struct attempt *attempt, const char *version, struct error *error)
+{
+    struct listed *listed = strmap_get(&attempt->table->listed, attempt->key);
+
+    if (!listed)
+        return 0;
+    if (version && kube_compare_versions(version, attempt->shown) >= 0) {
+        listed->refused_since = 0;
+        return 0;
+    }
+    if (!is_refused(attempt, listed, version))
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, "StaleAnswer",
+                   "the API server answered with %s%s, and its watch has shown version %s: a cache "
+                   "may be in between, or a backup was restored",
+                   version ? "version " : "nothing", version ? version : "",
+                   attempt->shown ? attempt->shown : "none");
+}
+
+int attempt_check_answer(struct attempt *attempt, const struct value *object, struct error *error)
+{
+    const struct value *metadata = value_get(object, "metadata");
+    const char *version = value_get_string(metadata, "resourceVersion");
+    int r;
+
+    if (object && !version)
+        return 0;
     pthread_mutex_lock(&attempt->table->lock);
-    listed = strmap_get(&attempt->table->listed, attempt->key);
-    if (listed && kube_compare_versions(version, listed->version) < 0)
-        r = err_set(error, ERR_UNAVAILABLE, "StaleAnswer",
-                    "the API server answered with an older version (%s) than its watch has shown "
-                    "(%s): a proxy's cache may be in between",
-                    version, listed->version);
+    r = check_version(attempt, version, error);
     pthread_mutex_unlock(&attempt->table->lock);
     return r;
 }

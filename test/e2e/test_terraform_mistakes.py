@@ -168,6 +168,7 @@ class Behaviour:
     resource: dict = None    # None: a good one
     before: dict = None      # is applied beforehand, by a good provider
     right: dict = None       # what the person has to write then; None: nothing
+    is_creation: bool = False  # goes wrong, and nobody knows whether it was carried out
     stays: bool = False      # it is not mended here
 
 
@@ -195,13 +196,21 @@ def quoting(method, attribute, resource):
                      [f"{attribute}: it is (sensitive value)"], resource=resource)
 
 
+def doubtful(word):
+    """There is no answer to a creation. test_terraform_kill.py goes on."""
+    return Behaviour(
+        "ApplyResourceChange", word, "Deferred",
+        ["its creation was begun, and may still take effect: it is left alone until ",
+         ", so that nothing is made twice"], is_creation=True, stays=True)
+
+
 def unknown(word):
     """The answer to a creation cannot be read."""
     return Behaviour(
         "ApplyResourceChange", word, "OutcomeUnknown",
         ["it is held, so that nothing is made twice. Look for it where it is made.",
          "set its extensions[kusionstack.io/not-created] to 1, and it is created"],
-        right=annotated("not-created", 1))
+        is_creation=True, right=annotated("not-created", 1))
 
 
 def found(**attributes):
@@ -248,10 +257,8 @@ BEHAVIOURS = {
     "it dies in an import": dying("ImportResourceState", resource=annotated("import-id", "by-hand")),
     "it dies in a data source": dying("ReadDataSource", resource=found()),
     "it dies in a change": dying("ApplyResourceChange", before=good(), resource=good(text="2")),
-    "it dies in a creation": Behaviour(  # test_terraform_kill.py goes on
-        "ApplyResourceChange", "die", "Deferred",
-        ["its creation was begun, and may still take effect: it is left alone until ",
-         ", so that nothing is made twice"], stays=True),
+    "it dies in a creation": doubtful("die"),
+    "a status of a creation that may go on": doubtful("status 14 oh%20no"),
 
     "more than a schema may have": nonsense(
         "GetProviderSchema", "big", "GetProviderSchema: its answer has more than 256 MiB", "TooLarge"),
@@ -277,6 +284,7 @@ BEHAVIOURS = {
     "half a message after a creation": unknown("cut"),
     "more than a creation may have": unknown("big"),
     "a page after a creation": unknown("page"),
+    "no status after a creation": unknown("endless"),
     "a bad status after a creation": unknown("status 13 oh%20no"),
 }
 
@@ -405,7 +413,7 @@ class World:
     def _count_changes(self):
         """Of the Specs whose creation goes wrong."""
         return {name: self.whisperer.asked[life.key].count("ApplyResourceChange")
-                for name, life in self.broken.items() if "creation" in name}
+                for name, life in self.broken.items() if BEHAVIOURS[name].is_creation}
 
     def lives(self):
         return [self.wrong, *self.refused.values(), *self.broken.values()]

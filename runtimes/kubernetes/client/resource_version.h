@@ -6,7 +6,7 @@
 #ifndef RUNTIMES_KUBERNETES_CLIENT_RESOURCE_VERSION_H
 #define RUNTIMES_KUBERNETES_CLIENT_RESOURCE_VERSION_H
 
-/* <0: a is older. 0: they are the same, or one is NULL. */
+/* <0: a is older. 0: they are the same, or one is NULL, or no number. */
 int kube_compare_versions(const char *a, const char *b);
 
 #endif

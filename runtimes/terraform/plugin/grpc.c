@@ -48,14 +48,25 @@ static char *decode_text(const char *text)
     return utf8_show(decoded.data);
 }
 
+/* grpc.io/docs/guides/status-codes */
+enum {
+    GRPC_CANCELLED = 1,
+    GRPC_DEADLINE_EXCEEDED = 4,
+    GRPC_RESOURCE_EXHAUSTED = 8,
+    GRPC_UNIMPLEMENTED = 12,
+    GRPC_UNAVAILABLE = 14,
+};
+
 /* gRPC's statuses that mean something to us. */
 static const struct {
     int status, code;
     const char *reason;
 } statuses[] = {
-    {1, ERR_UNAVAILABLE, NULL}, /* cancelled, by a Stop */
-    {4, ERR_TIMEOUT, NULL},      {8, ERR_TOO_LARGE, NULL}, {12, ERR_UNSUPPORTED, "InvalidProvider"},
-    {14, ERR_UNAVAILABLE, NULL},
+    {GRPC_CANCELLED, ERR_UNAVAILABLE, NULL}, /* by a Stop */
+    {GRPC_DEADLINE_EXCEEDED, ERR_TIMEOUT, NULL},
+    {GRPC_RESOURCE_EXHAUSTED, ERR_TOO_LARGE, NULL},
+    {GRPC_UNIMPLEMENTED, ERR_UNSUPPORTED, "InvalidProvider"},
+    {GRPC_UNAVAILABLE, ERR_UNAVAILABLE, NULL},
 };
 
 static int read_status(const struct http_response *response, int *ret_status, struct error *error)
@@ -108,12 +119,20 @@ static void describe(const struct grpc_request *request, struct error *failure)
         err_set(failure, ERR_UNAVAILABLE, NULL, "its process cannot be reached");
 }
 
-/* r: http_do()'s. One that has more than it may have is an answer, too. */
-static enum plugin_delivery delivery_of(int r, const struct http_response *response, int status)
+/* Libraries and proxies give these by themselves, while the provider goes on. */
+static bool is_of_transport(int status)
 {
-    if (r >= 0 || r == ERR_TOO_LARGE || status != GRPC_NO_STATUS)
+    return status == GRPC_CANCELLED || status == GRPC_DEADLINE_EXCEEDED ||
+           status == GRPC_UNAVAILABLE;
+}
+
+enum plugin_delivery grpc_delivery(int r, bool was_sent, int status)
+{
+    bool is_whole = r >= 0 || r == ERR_TOO_LARGE; /* one that has too much is an answer, too */
+
+    if (is_whole && !is_of_transport(status))
         return PLUGIN_ANSWERED;
-    return response->sent ? PLUGIN_SENT : PLUGIN_NOT_SENT;
+    return is_whole || was_sent ? PLUGIN_SENT : PLUGIN_NOT_SENT;
 }
 
 int grpc_call(struct http_client *client, const struct grpc_request *request,
@@ -143,7 +162,7 @@ int grpc_call(struct http_client *client, const struct grpc_request *request,
                                        .n_fields = ARRAY_SIZE(fields)},
                 response, &failure);
     refused = read_status(response, &ret_end->status, &refusal);
-    ret_end->delivery = delivery_of(r, response, ret_end->status);
+    ret_end->delivery = grpc_delivery(r, response->sent, ret_end->status);
     if (refused < 0)
         return err_copy(error, &refusal);
     if (r < 0) {

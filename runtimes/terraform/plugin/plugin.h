@@ -87,7 +87,7 @@ struct plugin_call {
 enum plugin_delivery {
     PLUGIN_NOT_SENT, /* the provider has not got it */
     PLUGIN_SENT,     /* the provider may have got it, and may still carry it out */
-    PLUGIN_ANSWERED, /* the provider is done with it, though its answer may be none */
+    PLUGIN_ANSWERED, /* the provider is done with it, though its answer may be no message */
 };
 
 /*
@@ -100,6 +100,7 @@ enum plugin_delivery {
  * the error says what to do.
  */
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
-                const struct plugin_call *call, void *ret, enum plugin_delivery *ret_delivery, struct error *error);
+                const struct plugin_call *call, void *ret, enum plugin_delivery *ret_delivery,
+                struct error *error);
 
 #endif

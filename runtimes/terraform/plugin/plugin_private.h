@@ -37,6 +37,9 @@ struct grpc_end {
     enum plugin_delivery delivery;
 };
 
+/* r, was_sent: of the HTTP request; status: of gRPC, or GRPC_NO_STATUS. */
+enum plugin_delivery grpc_delivery(int r, bool was_sent, int status);
+
 /* The answer is in the response's body (grpc_message()). Errors are those of plugin_call(). */
 int grpc_call(struct http_client *client, const struct grpc_request *request,
               struct http_response *response, struct grpc_end *ret_end, struct error *error);

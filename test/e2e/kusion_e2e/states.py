@@ -22,8 +22,8 @@ def states(cluster, namespace):
 
 
 def open_state(head):
-    """A small State, of its head. None: another document, or one that is about to be written first, or
-    is being removed."""
+    """A small State, of its head. None: another document; a State in chunks; or one that is about to be
+    written first, or is being removed."""
     state = head.get("binaryData", {}).get("state")
     return json.loads(gzip.decompress(base64.b64decode(state))) if state else None
 

@@ -181,61 +181,6 @@ static void what_is_superseded_is_cancelled_at_once(void)
     }
 }
 
-/* It is read again then, however often that takes. */
-static void what_is_older_than_the_watch_has_shown_is_refused(void)
-{
-    static const struct {
-        const char *note, *shown, *read;
-        int result;
-    } rows[] = {
-        {"the same", "70", "70", 0},
-        {"newer", "70", "71", 0},
-        {"newer, and longer", "99", "100", 0},
-        {"older", "70", "69", ERR_UNAVAILABLE},
-        {"older, and shorter", "100", "99", ERR_UNAVAILABLE},
-        {"the watch has not shown it", NULL, "69", 0},
-        {"without a version", "70", NULL, 0},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_value_ const struct value *metadata =
-            value_pack("{s:s?}", "resourceVersion", rows[i].read);
-        const struct object_version shown = {.uid = "u", .version = rows[i].shown};
-        struct fixture fixture;
-        struct attempt *attempt;
-        struct error error = {0};
-
-        fixture_start(&fixture);
-        operations_observe(fixture.operations, "ns/a", &shown, false);
-        attempt = operations_enter(fixture.operations, "ns/a");
-        for (int times = 0; times < 2; times++)
-            EXPECT_INT(attempt_check_version(attempt, metadata, &error), rows[i].result,
-                       rows[i].note);
-        EXPECT_STR(error.reason, rows[i].result ? "StaleAnswer" : "", rows[i].note);
-        operations_leave(attempt);
-        fixture_stop(&fixture);
-    }
-}
-
-/* After a backup was restored, the watch shows a lower number, and that counts. */
-static void the_last_that_the_watch_has_shown_counts(void)
-{
-    _cleanup_value_ const struct value *metadata = value_pack("{s:s}", "resourceVersion", "60");
-    struct fixture fixture;
-    struct attempt *attempt;
-
-    fixture_start(&fixture);
-    operations_observe(fixture.operations, "ns/a",
-                       &(struct object_version){.uid = "u", .version = "70"}, false);
-    attempt = operations_enter(fixture.operations, "ns/a");
-    EXPECT_INT(attempt_check_version(attempt, metadata, NULL), ERR_UNAVAILABLE, "not yet");
-    operations_observe(fixture.operations, "ns/a",
-                       &(struct object_version){.uid = "u", .version = "60"}, false);
-    EXPECT_INT(attempt_check_version(attempt, metadata, NULL), 0, "restored");
-    operations_leave(attempt);
-    fixture_stop(&fixture);
-}
-
 /* The reconcile reads generation 3, is slow, and begins what is not wanted any more: the next one,
  * for which the change has put the key into the queue, finds it. */
 static void what_comes_while_it_is_begun_is_not_lost(void)
@@ -707,5 +652,4 @@ SUITE(operations, TEST(counts_listed_objects_by_what_ready_says),
       TEST(what_waits_is_woken_with_its_memory), TEST(what_is_granted_meanwhile_stays),
       TEST(what_is_not_used_is_given_back), TEST(what_changes_does_not_wait),
       TEST(what_was_ended_for_memory_waits_for_it), TEST(no_state_is_read_without_memory),
-      TEST(what_is_approved_is_reserved), TEST(what_is_older_than_the_watch_has_shown_is_refused),
-      TEST(the_last_that_the_watch_has_shown_counts))
+      TEST(what_is_approved_is_reserved))
