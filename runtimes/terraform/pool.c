@@ -17,6 +17,16 @@
 #define SWEEP_INTERVAL 5000  /* ms */
 #define RETIRE_TIME    10000 /* ms that a namespace waits for its first process */
 #define START_TIME     60000 /* ms for a process to start and to be configured */
+#define AGAIN          1
+
+#define LATE_START                                                                            \
+    "a start has 60 s, whatever the timeout of the Spec is: look whether what its provider "  \
+    "is configured with (extensions.providerMeta, its environment) can be reached, and that " \
+    "the operator has enough CPU"
+#define NO_PROCESS                                                                                \
+    "no process of a provider was free in time: this namespace or all have as many as they may, " \
+    "and their calls take long\nit is tried again; raise --terraform-memory or the timeout of "   \
+    "the Spec, or put fewer configurations of providers into one namespace"
 
 struct pool {
     struct pool_config config;
@@ -98,16 +108,12 @@ static int find_program(struct pool *pool, const struct need *need, const struct
 }
 
 static int start(struct pool *pool, struct instance *instance, const struct need *need,
-                 const struct plugin_call *given, struct error *error)
+                 const struct plugin_call *call, struct error *error)
 {
     _cleanup_(environment_strings_free_p) char **environment =
         environment_strings(need->environment);
-    int64_t limit = now() + START_TIME;
-    struct plugin_call call = *given;
     int r;
 
-    if (limit < call.deadline)
-        call.deadline = limit;
     r = plugin_start(&(struct plugin_config){.processes = pool->processes,
                                              .loop = pool->loop,
                                              .name = instance->provider->name,
@@ -115,11 +121,11 @@ static int start(struct pool *pool, struct instance *instance, const struct need
                                              .folder = pool->folder,
                                              .environment = (const char *const *)environment,
                                              .allow_unconfined = pool->config.allow_unconfined},
-                     call.deadline, call.cancel, &instance->plugin, error);
+                     call, &instance->plugin, error);
     if (r >= 0)
-        r = provider_greet(instance->provider, instance->plugin, &call, error);
+        r = provider_greet(instance->provider, instance->plugin, call, error);
     if (r >= 0)
-        r = provider_configure(instance->provider, instance->plugin, need->configuration, &call,
+        r = provider_configure(instance->provider, instance->plugin, need->configuration, call,
                                error);
     if (r < 0)
         need_redact(need, error); /* all who wait for the process get this error */
@@ -134,22 +140,25 @@ static void drop(struct pool *pool, struct pooled *pooled)
     pthread_cond_broadcast(&pool->changed);
 }
 
-/* Returns when something has changed, or at `until`. */
-static int wait(struct pool *pool, const struct plugin_call *call, int64_t until,
-                struct error *error)
+/* late: the error when there is none left. */
+static int check_time(const struct plugin_call *call, const char *late, struct error *error)
 {
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, cancel_reason(call->cancel), "cancelled: %s",
                        cancel_reason(call->cancel));
-    if (now() >= call->deadline)
-        return err_set(error, ERR_TIMEOUT, NULL,
-                       "no process of a provider was free in time: this namespace or all have as "
-                       "many as they may, and their calls take long\nit is tried again; raise "
-                       "--terraform-memory or the timeout of the Spec, or put fewer configurations "
-                       "of providers into one namespace");
-    system_clock.wait(&system_clock, &pool->changed, &pool->lock,
-                      until < call->deadline ? until : call->deadline);
-    return 0;
+    return now() < call->deadline ? 0 : err_set(error, ERR_TIMEOUT, NULL, "%s", late);
+}
+
+/* Returns when something has changed, or at `until`. */
+static int wait(struct pool *pool, const struct plugin_call *call, int64_t until, const char *late,
+                struct error *error)
+{
+    int r = check_time(call, late, error);
+
+    if (r >= 0)
+        system_clock.wait(&system_clock, &pool->changed, &pool->lock,
+                          until < call->deadline ? until : call->deadline);
+    return r;
 }
 
 /* Frees the lock while it does so. */
@@ -185,7 +194,7 @@ static int make_room(struct pool *pool, enum quota_answer answer, struct wish *w
         wish->retire_at =
             pooled_retire(&pool->list, wish->need->namespace_name, now(), RETIRE_TIME) +
             RETIRE_TIME;
-    return wait(pool, wish->call, is_first ? wish->retire_at : CLOCK_FOREVER, error);
+    return wait(pool, wish->call, is_first ? wish->retire_at : CLOCK_FOREVER, NO_PROCESS, error);
 }
 
 static void leave(struct pool *pool, struct pooled *pooled)
@@ -203,20 +212,49 @@ static void leave(struct pool *pool, struct pooled *pooled)
         pthread_cond_broadcast(&pool->changed);
 }
 
-static void launch(struct pool *pool, struct pooled *pooled, const struct need *need,
-                   const struct plugin_call *call)
+static int launch(struct pool *pool, struct pooled *pooled, const struct need *need,
+                  const struct plugin_call *given, struct error *error)
 {
-    struct error error = {0};
+    int64_t limit = now() + (pool->config.start_time > 0 ? pool->config.start_time : START_TIME);
+    bool is_less = given->deadline < limit; /* time than a start has */
+    struct plugin_call call = *given;
+    struct error failure = {0};
     int r;
 
+    if (!is_less) {
+        call.deadline = limit;
+        call.late_hint = LATE_START;
+    }
     pthread_mutex_unlock(&pool->lock);
-    r = start(pool, &pooled->base, need, call, &error);
+    r = start(pool, &pooled->base, need, &call, &failure);
     pthread_mutex_lock(&pool->lock);
     pooled->phase = r < 0 ? POOLED_FAILED : POOLED_READY;
-    pooled->error = error;
+    pooled->error = failure;
+    pooled->is_given_up = r == ERR_CANCELLED || (r == ERR_TIMEOUT && is_less);
     pooled_look(pooled);
     pooled->first_memory = pooled->memory;
     pthread_cond_broadcast(&pool->changed);
+    return err_copy(error, &failure);
+}
+
+/* AGAIN: whoever started it has given up, and this caller has not. */
+static int wait_for_start(struct pool *pool, const struct pooled *pooled,
+                          const struct plugin_call *call, struct error *error)
+{
+    _cleanup_free_ char *late =
+        str_printf("the provider %s did not start in time, in a process that others wait for, "
+                   "too\nit is tried again; if it needs more time, raise the timeout of the Spec",
+                   pooled->base.provider->name);
+    int r = 0;
+
+    while (pooled->phase == POOLED_STARTING && r >= 0)
+        r = wait(pool, call, CLOCK_FOREVER, late, error);
+    if (r < 0 || pooled->phase != POOLED_FAILED)
+        return r;
+    if (!pooled->is_given_up)
+        return err_copy(error, &pooled->error);
+    r = check_time(call, late, error);
+    return r < 0 ? r : AGAIN;
 }
 
 /* ---- The sweeper ---- */
@@ -296,7 +334,7 @@ static int find_or_wait(struct pool *pool, const struct provider *provider, stru
     return r;
 }
 
-/* With the lock. *ret: with this user counted. */
+/* With the lock. *ret: with this user counted. Or AGAIN. */
 static int take_once(struct pool *pool, const struct need *need, struct found *found,
                      const struct plugin_call *call, struct pooled **ret, struct error *error)
 {
@@ -310,17 +348,14 @@ static int take_once(struct pool *pool, const struct need *need, struct found *f
         return r;
     if (pooled) {
         pooled->users++;
+        r = wait_for_start(pool, pooled, call, error);
     } else {
         pooled = pooled_add(&pool->list, provider, TAKE(found->package), need);
         pooled->is_beyond = is_beyond;
         pooled->users++;
-        launch(pool, pooled, need, call);
+        r = launch(pool, pooled, need, call, error);
     }
-    while (pooled->phase == POOLED_STARTING && r >= 0)
-        r = wait(pool, call, CLOCK_FOREVER, error);
-    if (r >= 0 && pooled->phase == POOLED_FAILED)
-        r = err_copy(error, &pooled->error);
-    if (r < 0) {
+    if (r != 0) {
         leave(pool, pooled);
         return r;
     }
@@ -329,25 +364,22 @@ static int take_once(struct pool *pool, const struct need *need, struct found *f
     return 0;
 }
 
-/* A start that another caller's cancellation ended is tried again. */
 static int take(struct pool *pool, const struct need *need, const struct plugin_call *call,
                 struct pooled **ret, struct error *error)
 {
-    struct error failure;
     int r;
 
     do {
         _cleanup_(found_done) struct found found = {0};
 
-        failure = (struct error){0};
-        r = find_program(pool, need, call, &found, &failure);
+        r = find_program(pool, need, call, &found, error);
         if (r < 0)
             break;
         pthread_mutex_lock(&pool->lock);
-        r = take_once(pool, need, &found, call, ret, &failure);
+        r = take_once(pool, need, &found, call, ret, error);
         pthread_mutex_unlock(&pool->lock);
-    } while (r == ERR_CANCELLED && !cancel_fired(call->cancel));
-    return err_copy(error, &failure);
+    } while (r == AGAIN);
+    return r;
 }
 
 int pool_take(struct pool *pool, struct need *need, const struct plugin_call *call,

@@ -23,6 +23,7 @@ struct pooled {
     int64_t first_memory, memory; /* bytes: when it was ready, and when it was last looked at */
     enum pooled_phase phase;
     struct error error; /* of the start */
+    bool is_given_up; /* the caller who started it had no more time, or was cancelled */
     unsigned users;     /* who use it, or wait for it */
     unsigned uses;
     bool is_retired; /* it is given to nobody any more */
