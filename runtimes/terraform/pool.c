@@ -277,6 +277,24 @@ static void *sweep(void *arg)
     return NULL;
 }
 
+/* For the finder: ends processes that are idle. */
+static bool free_copies(void *arg, struct cache *cache, uint64_t bytes)
+{
+    struct pool *pool = arg;
+    struct pooled *idle[QUOTA_PROCESSES];
+    size_t n;
+    bool has_room;
+
+    pthread_mutex_lock(&pool->lock);
+    has_room = pooled_find_room(&pool->list, cache, bytes, idle, &n);
+    for (size_t i = 0; i < n; i++)
+        drop(pool, idle[i]);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < n; i++)
+        pooled_free(idle[i]);
+    return has_room;
+}
+
 /* With the lock: what all processes need is made when the first is started. */
 static int begin_threads(struct pool *pool, struct error *error)
 {
@@ -296,6 +314,8 @@ static int begin_threads(struct pool *pool, struct error *error)
         return r;
     if (!pool->config.finder.cache)
         pool->config.finder.cache = pool->folder;
+    pool->config.finder.make_room = free_copies;
+    pool->config.finder.arg = pool;
     if (!pool->finder)
         pool->finder = finder_new(&pool->config.finder);
     if (pthread_create(&pool->sweeper, NULL, sweep, pool) != 0)
@@ -431,6 +451,7 @@ static void stop(struct pool *pool)
     pthread_mutex_unlock(&pool->lock);
     if (pool->has_begun)
         pthread_join(pool->sweeper, NULL);
+    finder_stop(pool->finder); /* it ends processes, too */
     while ((pooled = LIST_FIRST(&pool->list))) {
         LIST_REMOVE(pooled, entry);
         pooled_free(pooled);

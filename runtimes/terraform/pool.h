@@ -16,6 +16,9 @@
  * of the namespace with the most memory is retired: nobody gets it any more, and it ends when the
  * calls to it have. So a first process is waited for as long as somebody else's longest call takes.
  *
+ * Idle ones are stopped as well when the copy of another package needs the room that theirs take
+ * (package/cache.h).
+ *
  * Thread-safe.
  */
 #ifndef RUNTIMES_TERRAFORM_POOL_H
@@ -28,7 +31,7 @@
 struct pool;
 
 struct pool_config {
-    struct finder_config finder;   /* cache: NULL: in the folder */
+    struct finder_config finder;   /* cache: NULL: in the folder; make_room is the pool's */
     const struct source *allowed;  /* providers that may run */
     size_t n_allowed;
     const char *folder;            /* for temporary folders of processes */

@@ -22,6 +22,8 @@
 
 #include "runtimes/terraform/package/writer.h"
 
+#define CACHE_FULL "ProviderCacheFull"
+
 struct cache;
 
 /* Reads what is there. folder: absolute; made if it is missing. ERR_UNAVAILABLE: it cannot be used,
@@ -64,8 +66,12 @@ void staging_done(struct staging *staging); /* removes what was not kept */
 /* How many bytes of files one package may have. */
 uint64_t cache_room(const struct cache *cache);
 
-/* Makes its files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE ProviderCacheFull: those in use
- * leave no room. */
+/* Whether there is room for a package of so many bytes, or would be if these uses of copies were
+ * given back, too. */
+bool cache_fits(struct cache *cache, uint64_t bytes, struct package *const *given_back, size_t n);
+
+/* Makes its files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE CACHE_FULL: those in use leave no
+ * room; then the files stay where they are. */
 int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
                const struct package_writer *writer, const char *h1, struct package **ret,
                struct error *error);

@@ -570,6 +570,35 @@ static void what_was_not_used_for_long_makes_room(void)
     stage_done(&stage);
 }
 
+static bool give_back(void *arg, struct cache *cache, uint64_t bytes)
+{
+    struct found *found = arg;
+    bool is_enough = cache_fits(cache, bytes, &found->package, 1);
+
+    EXPECT(!cache_fits(cache, bytes, NULL, 0), "it is asked when there is no room");
+    if (is_enough)
+        found_done(found);
+    return is_enough;
+}
+
+static void what_is_given_back_makes_room(void)
+{
+    struct stage stage;
+    struct found idle = {0}, large = {0};
+    struct error error = {0};
+
+    stage_init(&stage);
+    stage.config.cache_bytes = (5 << 20) + 10;
+    stage.config.make_room = give_back;
+    stage.config.arg = &idle;
+    CU_ASSERT_FATAL(find(&stage, "good", NULL, &idle, NULL) == 0);
+    EXPECT_INT(find(&stage, "large", NULL, &large, &error), 0, error.message);
+    EXPECT(!idle.package && large.package, "in its place");
+    found_done(&large);
+    CU_ASSERT(is_tidy(&stage));
+    stage_done(&stage);
+}
+
 static void what_a_killed_operator_left_is_removed(void)
 {
     struct stage stage;
@@ -850,9 +879,9 @@ SUITE(terraform_finder, TEST(a_registry_gives_the_newest_version_that_will_do),
       TEST(a_lock_file_decides), TEST(what_is_there_is_not_downloaded_again),
       TEST(a_copy_that_was_changed_is_not_used),
       TEST(a_change_of_the_mirror_does_not_reach_the_copy),
-      TEST(what_was_not_used_for_long_makes_room), TEST(what_a_killed_operator_left_is_removed),
-      TEST(a_folder_that_others_may_write_is_refused), TEST(a_copy_that_is_gone_is_made_anew),
-      TEST(the_recorded_version_runs_while_nobody_answers),
+      TEST(what_was_not_used_for_long_makes_room), TEST(what_is_given_back_makes_room),
+      TEST(what_a_killed_operator_left_is_removed), TEST(a_folder_that_others_may_write_is_refused),
+      TEST(a_copy_that_is_gone_is_made_anew), TEST(the_recorded_version_runs_while_nobody_answers),
       TEST(a_recorded_version_of_a_copy_that_was_changed_does_not_run),
       TEST(the_source_counts_again_when_it_answers), TEST(many_callers_make_one_download),
       TEST(a_caller_does_not_wait_for_long), TEST(the_end_does_not_wait_for_a_download))
