@@ -23,11 +23,6 @@
     "a start has 60 s, whatever the timeout of the Spec is: look whether what its provider "  \
     "is configured with (extensions.providerMeta, its environment) can be reached, and that " \
     "the operator has enough CPU"
-#define NO_PROCESS                                                                                \
-    "no process of a provider was free in time: this namespace or all have as many as they may, " \
-    "and their calls take long\nit is tried again; raise --terraform-memory or the timeout of "   \
-    "the Spec, or put fewer configurations of providers into one namespace"
-
 struct pool {
     struct pool_config config;
     pthread_mutex_t lock;
@@ -140,18 +135,34 @@ static void drop(struct pool *pool, struct pooled *pooled)
     pthread_cond_broadcast(&pool->changed);
 }
 
-/* late: the error when there is none left. */
-static int check_time(const struct plugin_call *call, const char *late, struct error *error)
+/* What a caller waits for: its error when there is no time left. */
+struct late {
+    const char *message, *hint;
+};
+
+static const struct late no_process = {
+    "no process of a provider was free in time: this namespace or all have as many as they may, "
+    "and their calls take long",
+    "it is tried again; raise --terraform-memory or the timeout of the Spec, or put fewer "
+    "configurations of providers into one namespace"};
+
+static int check_time(const struct plugin_call *call, const struct late *late, struct error *error)
 {
+    struct error failure = {0};
+
     if (cancel_fired(call->cancel))
         return err_set(error, ERR_CANCELLED, cancel_reason(call->cancel), "cancelled: %s",
                        cancel_reason(call->cancel));
-    return now() < call->deadline ? 0 : err_set(error, ERR_TIMEOUT, NULL, "%s", late);
+    if (now() < call->deadline)
+        return 0;
+    err_set(&failure, ERR_TIMEOUT, NULL, "%s", late->message);
+    err_hint(&failure, "%s", late->hint);
+    return err_copy(error, &failure);
 }
 
 /* Returns when something has changed, or at `until`. */
-static int wait(struct pool *pool, const struct plugin_call *call, int64_t until, const char *late,
-                struct error *error)
+static int wait(struct pool *pool, const struct plugin_call *call, int64_t until,
+                const struct late *late, struct error *error)
 {
     int r = check_time(call, late, error);
 
@@ -194,7 +205,7 @@ static int make_room(struct pool *pool, enum quota_answer answer, struct wish *w
         wish->retire_at =
             pooled_retire(&pool->list, wish->need->namespace_name, now(), RETIRE_TIME) +
             RETIRE_TIME;
-    return wait(pool, wish->call, is_first ? wish->retire_at : CLOCK_FOREVER, NO_PROCESS, error);
+    return wait(pool, wish->call, is_first ? wish->retire_at : CLOCK_FOREVER, &no_process, error);
 }
 
 static void leave(struct pool *pool, struct pooled *pooled)
@@ -241,19 +252,20 @@ static int launch(struct pool *pool, struct pooled *pooled, const struct need *n
 static int wait_for_start(struct pool *pool, const struct pooled *pooled,
                           const struct plugin_call *call, struct error *error)
 {
-    _cleanup_free_ char *late =
-        str_printf("the provider %s did not start in time, in a process that others wait for, "
-                   "too\nit is tried again; if it needs more time, raise the timeout of the Spec",
+    _cleanup_free_ char *message =
+        str_printf("the provider %s did not start in time, in a process that others wait for, too",
                    pooled->base.provider->name);
+    const struct late late = {
+        message, "it is tried again; if it needs more time, raise the timeout of the Spec"};
     int r = 0;
 
     while (pooled->phase == POOLED_STARTING && r >= 0)
-        r = wait(pool, call, CLOCK_FOREVER, late, error);
+        r = wait(pool, call, CLOCK_FOREVER, &late, error);
     if (r < 0 || pooled->phase != POOLED_FAILED)
         return r;
     if (!pooled->is_given_up)
         return err_copy(error, &pooled->error);
-    r = check_time(call, late, error);
+    r = check_time(call, &late, error);
     return r < 0 ? r : AGAIN;
 }
 

@@ -284,6 +284,8 @@ static void who_waits_for_a_start_waits_no_longer_than_it_may(void)
     EXPECT_INT(take(&stage, "team", "stay", 300, NULL, &error), ERR_TIMEOUT, error.message);
     EXPECT(str_has_prefix(error.message, "the provider acme/cloud 1.0.0 did not start in time"),
            error.message);
+    EXPECT(str_has_prefix(err_hints(error.message), "\nit is tried again; if it needs more time"),
+           error.message);
     EXPECT_INT(count_processes(&stage), 1, "it was not started twice");
     cancel_fire(cancel, "Superseded");
     pthread_join(patient.thread, NULL);
@@ -319,6 +321,7 @@ static void another_namespace_gets_its_first_process_beside_one_that_has_all_mem
 {
     struct cancel *cancel = cancel_new(NULL);
     struct caller hog, second;
+    struct error error = {0};
     struct stage stage;
 
     stage_init(&stage, 1 << 20);
@@ -330,8 +333,10 @@ static void another_namespace_gets_its_first_process_beside_one_that_has_all_mem
     wait_for_processes(&stage, 1);
     EXPECT_INT(take(&stage, "quiet", "complain oh", LONG, NULL, NULL), ERR_UNAVAILABLE,
                "it was started, and ended");
-    EXPECT_INT(take(&stage, "hog", "complain oh", 300, NULL, NULL), ERR_TIMEOUT,
+    EXPECT_INT(take(&stage, "hog", "complain oh", 300, NULL, &error), ERR_TIMEOUT,
                "the same namespace gets no second one");
+    EXPECT(str_has_prefix(err_hints(error.message), "\nit is tried again; raise --terraform-mem"),
+           error.message);
     begin(&second);
     wait_for_processes(&stage, 2);
     EXPECT_INT(take(&stage, "quiet", "complain oh", 300, NULL, NULL), ERR_TIMEOUT,
