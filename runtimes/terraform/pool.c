@@ -10,10 +10,12 @@
 #include "runtimes/terraform/environment.h"
 #include "runtimes/terraform/plugin/folder.h"
 #include "runtimes/terraform/pooled.h"
+#include "runtimes/terraform/providers.h"
 
 #define MOST_STREAMS   64    /* calls in flight to one process; others wait in libcurl */
 #define USES_PER_LOOK  16    /* at its memory */
 #define IDLE_TIME      60000 /* ms until a process that is not used is stopped */
+#define UNUSED_TIME    60000 /* ms without a process until a provider is forgotten */
 #define SWEEP_INTERVAL 5000  /* ms */
 #define RETIRE_TIME    10000 /* ms that a namespace waits for its first process */
 #define START_TIME     60000 /* ms for a process to start and to be configured */
@@ -28,7 +30,7 @@ struct pool {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct pooled_list list;
-    struct strmap providers; /* provider_key() -> struct provider */
+    struct providers providers;
     struct finder *finder;
     char *folder; /* folder_claim() */
     int folder_lock;
@@ -52,21 +54,6 @@ const struct source *pool_find_allowed(const struct pool *pool, const struct sou
 }
 
 /* ---- Starting a process ---- */
-
-/* With the lock: the provider whose program this is. Several addresses may have the same program,
- * and State keeps by which one an object was made. */
-static struct provider *provider_of(struct pool *pool, const struct source *source,
-                                    const struct found *found)
-{
-    _cleanup_free_ char *key = provider_key(source, found);
-    struct provider *provider = strmap_get(&pool->providers, key);
-
-    if (!provider) {
-        provider = provider_new(source, found);
-        strmap_put(&pool->providers, provider->key, provider);
-    }
-    return provider;
-}
 
 /* A package that the lock file lists is the platform's choice, for all Specs. */
 static int check_package(struct pool *pool, const struct need *need, const struct found *found,
@@ -132,6 +119,7 @@ static int start(struct pool *pool, struct instance *instance, const struct need
 static void drop(struct pool *pool, struct pooled *pooled)
 {
     LIST_REMOVE(pooled, entry);
+    provider_leave(pooled->base.provider, now());
     pthread_cond_broadcast(&pool->changed);
 }
 
@@ -271,20 +259,38 @@ static int wait_for_start(struct pool *pool, const struct pooled *pooled,
 
 /* ---- The sweeper ---- */
 
+/* Frees the lock while it does so. */
+static bool stop_idle(struct pool *pool)
+{
+    struct pooled *idle = pooled_find_idle(&pool->list, NULL);
+
+    if (!idle || (now() < idle->idle_since + IDLE_TIME && !pooled_is_worn(idle)))
+        return false;
+    stop_one(pool, idle);
+    return true;
+}
+
+/* Likewise. */
+static bool forget_unused(struct pool *pool)
+{
+    struct provider *provider = providers_forget(&pool->providers, now() - UNUSED_TIME);
+
+    if (!provider)
+        return false;
+    pthread_mutex_unlock(&pool->lock);
+    provider_free(provider);
+    pthread_mutex_lock(&pool->lock);
+    return true;
+}
+
 static void *sweep(void *arg)
 {
     struct pool *pool = arg;
 
     pthread_mutex_lock(&pool->lock);
-    while (!pool->stopping) {
-        struct pooled *idle = pooled_find_idle(&pool->list, NULL);
-
-        if (idle && (now() >= idle->idle_since + IDLE_TIME || pooled_is_worn(idle))) {
-            stop_one(pool, idle);
-            continue;
-        }
-        system_clock.wait(&system_clock, &pool->changed, &pool->lock, now() + SWEEP_INTERVAL);
-    }
+    while (!pool->stopping)
+        if (!stop_idle(pool) && !forget_unused(pool))
+            system_clock.wait(&system_clock, &pool->changed, &pool->lock, now() + SWEEP_INTERVAL);
     pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
@@ -366,11 +372,11 @@ static int find_or_wait(struct pool *pool, const struct provider *provider, stru
     return r;
 }
 
-/* With the lock. *ret: with this user counted. Or AGAIN. */
-static int take_once(struct pool *pool, const struct need *need, struct found *found,
-                     const struct plugin_call *call, struct pooled **ret, struct error *error)
+/* With the lock. A process that is there, or was begun: with this user counted. Or AGAIN. */
+static int take_of(struct pool *pool, struct provider *provider, const struct need *need,
+                   struct found *found, const struct plugin_call *call, struct pooled **ret,
+                   struct error *error)
 {
-    struct provider *provider = provider_of(pool, &need->source, found);
     struct wish wish = {.need = need, .call = call, .retire_at = now() + RETIRE_TIME};
     struct pooled *pooled = NULL;
     bool is_beyond = false;
@@ -383,6 +389,7 @@ static int take_once(struct pool *pool, const struct need *need, struct found *f
         r = wait_for_start(pool, pooled, call, error);
     } else {
         pooled = pooled_add(&pool->list, provider, TAKE(found->package), need);
+        provider->users++; /* drop() */
         pooled->is_beyond = is_beyond;
         pooled->users++;
         r = launch(pool, pooled, need, call, error);
@@ -396,6 +403,20 @@ static int take_once(struct pool *pool, const struct need *need, struct found *f
     return 0;
 }
 
+static int take_once(struct pool *pool, const struct need *need, struct found *found,
+                     const struct plugin_call *call, struct pooled **ret, struct error *error)
+{
+    struct provider *provider;
+    int r;
+
+    pthread_mutex_lock(&pool->lock);
+    provider = providers_use(&pool->providers, &need->source, found);
+    r = take_of(pool, provider, need, found, call, ret, error);
+    provider_leave(provider, now());
+    pthread_mutex_unlock(&pool->lock);
+    return r;
+}
+
 static int take(struct pool *pool, const struct need *need, const struct plugin_call *call,
                 struct pooled **ret, struct error *error)
 {
@@ -407,9 +428,7 @@ static int take(struct pool *pool, const struct need *need, const struct plugin_
         r = find_program(pool, need, call, &found, error);
         if (r < 0)
             break;
-        pthread_mutex_lock(&pool->lock);
         r = take_once(pool, need, &found, call, ret, error);
-        pthread_mutex_unlock(&pool->lock);
     } while (r == AGAIN);
     return r;
 }
@@ -449,7 +468,7 @@ struct pool *pool_new(const struct pool_config *config)
     pthread_mutex_init(&pool->lock, NULL);
     condition_init(&pool->changed);
     LIST_INIT(&pool->list);
-    strmap_init(&pool->providers);
+    providers_init(&pool->providers);
     return pool;
 }
 
@@ -465,7 +484,7 @@ static void stop(struct pool *pool)
         pthread_join(pool->sweeper, NULL);
     finder_stop(pool->finder); /* it ends processes, too */
     while ((pooled = LIST_FIRST(&pool->list))) {
-        LIST_REMOVE(pooled, entry);
+        drop(pool, pooled);
         pooled_free(pooled);
     }
 }
@@ -477,9 +496,7 @@ void pool_free(struct pool *pool)
     stop(pool);
     processes_free(pool->processes);
     http_loop_free(pool->loop);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&pool->providers, e));)
-        provider_free(e->value);
-    strmap_done(&pool->providers);
+    providers_done(&pool->providers);
     finder_free(pool->finder);
     if (pool->folder) {
         folder_remove(pool->folder);
