@@ -187,6 +187,7 @@ enum quota_answer pooled_ask(struct pooled_list *list, const char *namespace_nam
         if (!str_equal(pooled->namespace_name, namespace_name))
             continue;
         use.of_namespace++;
+        use.retired += pooled->is_retired;
         use.memory_of_namespace += pooled->memory;
     }
     return quota_ask(&use);

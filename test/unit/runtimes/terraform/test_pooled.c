@@ -131,6 +131,25 @@ static void what_is_retired_serves_nobody_new(void)
     clear();
 }
 
+/* Its calls may take long, and the namespace's others are served meanwhile. */
+static void who_has_only_one_that_is_retired_gets_another(void)
+{
+    struct pooled *pooled;
+
+    clear();
+    add("others", LIMIT / 2);
+    pooled = add("team", LIMIT / 4);
+    EXPECT_INT(pooled_ask(&list, "team", LIMIT), QUOTA_FULL, "a second one");
+    pooled->is_retired = true;
+    EXPECT_INT(pooled_ask(&list, "team", LIMIT), QUOTA_FREE, "another first one");
+    pooled = add("team", QUOTA_USUAL_MEMORY);
+    EXPECT_INT(pooled_ask(&list, "team", LIMIT), QUOTA_FULL, "and no third one");
+    pooled->is_retired = true;
+    EXPECT_INT(pooled_ask(&list, "team", LIMIT), QUOTA_FULL, "whatever becomes of it");
+    EXPECT_INT(pooled_ask(&list, "quiet", LIMIT), QUOTA_FREE, "others' first are not held up");
+    clear();
+}
+
 static void the_one_that_was_idle_longest_is_found(void)
 {
     struct pooled *first, *second;
@@ -205,5 +224,5 @@ static void idle_ones_make_room_for_a_package(void)
 
 SUITE(terraform_pooled, TEST(one_that_has_all_memory_does_not_hold_up_others),
       TEST(the_largest_makes_room), TEST(many_callers_of_a_namespace_retire_one),
-      TEST(what_is_retired_serves_nobody_new), TEST(the_one_that_was_idle_longest_is_found),
-      TEST(idle_ones_make_room_for_a_package))
+      TEST(what_is_retired_serves_nobody_new), TEST(who_has_only_one_that_is_retired_gets_another),
+      TEST(the_one_that_was_idle_longest_is_found), TEST(idle_ones_make_room_for_a_package))
