@@ -384,7 +384,7 @@ int cache_begin(struct cache *cache, struct staging *ret, struct error *error)
 {
     int r = shelf_make(cache->folder, error); /* somebody may have removed it */
 
-    return r < 0 ? r : shelf_stage(cache->folder, ret, error);
+    return r < 0 ? r : staging_begin(cache->folder, ret, error);
 }
 
 /* With the lock. The staged files, or those that another operator has put there meanwhile, which

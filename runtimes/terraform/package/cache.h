@@ -20,6 +20,7 @@
 #ifndef RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
 #define RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
 
+#include "runtimes/terraform/package/staging.h"
 #include "runtimes/terraform/package/writer.h"
 
 #define CACHE_FULL "ProviderCacheFull"
@@ -52,17 +53,8 @@ int cache_find_hash(struct cache *cache, const char *h1, struct package **ret, s
 void package_give_back(struct package *package);
 DEFINE_CLEANUP(struct package *, package_give_back)
 
-/* A copy in the making: a folder for its files, and one for what is needed meanwhile. */
-struct staging {
-    char *folder; /* of all */
-    int lock;
-    int files; /* a descriptor of the folder for files, which is STAGING_FILES in it */
-};
-#define STAGING_INIT  {.lock = -1, .files = -1}
-#define STAGING_FILES "files"
-
+/* A copy in the making: staging_done() also after an error. */
 int cache_begin(struct cache *cache, struct staging *ret, struct error *error);
-void staging_done(struct staging *staging); /* removes what was not kept */
 /* How many bytes of files one package may have. */
 uint64_t cache_room(const struct cache *cache);
 
