@@ -1,4 +1,5 @@
 #include "engine/base/redaction.h"
+#include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/session.h"
 
@@ -116,9 +117,9 @@ int tf_apply(struct runtime_step *base, const struct runtime_call *call,
         return err_set(error, ERR_INTERNAL, "ProviderFailed", "a value of it is not known yet");
     r = visit_begin(&visit, step->pool, step->need, step->type, call, &failure);
     visit.call.deadline = system_clock.monotonic(&system_clock) + base->limit;
-    if (r >= 0 && visit.instance->provider != step->provider)
+    if (r >= 0 && !str_equal(visit.instance->provider->key, step->provider))
         r = err_set(&failure, ERR_CONFLICT, "ProviderReplaced",
-                    "the provider %s planned it, and %s serves now", step->provider->name,
+                    "the provider %s planned it, and %s serves now", step->provider_name,
                     visit.instance->provider->name);
     if (r >= 0)
         r = carry_out(step, &visit, ret, &failure);

@@ -44,12 +44,20 @@ struct plugin_config {
     bool allow_unconfined; /* also where the kernel cannot guard files */
 };
 
+struct plugin_call {
+    int64_t deadline; /* ms, monotonic; CLOCK_FOREVER: none */
+    struct cancel *cancel;
+    const struct permit *permit; /* asked before an apply is sent */
+    const char *late_hint; /* what to do when a start or a read has no time left; NULL: as it is
+                              when the deadline is that of the Spec */
+};
+
 /* Starts the process and waits until it can be called. Errors may quote what it printed, and so its
- * environment: the caller hides what is secret of that. The deadline is in ms, monotonic.
+ * environment: the caller hides what is secret of that.
  * ERR_INVALID: it is no provider; ERR_UNSUPPORTED: of a protocol that we do not speak, or
  * ProviderNotConfined: the kernel cannot guard files; ERR_UNAVAILABLE, ERR_TIMEOUT,
  * ERR_CANCELLED. */
-int plugin_start(const struct plugin_config *config, int64_t deadline, struct cancel *cancel,
+int plugin_start(const struct plugin_config *config, const struct plugin_call *call,
                  struct plugin **ret, struct error *error);
 /* Asks the process to end, and kills it if it does not; at once if it is stuck. Accepts NULL. */
 void plugin_free(struct plugin *plugin);
@@ -75,12 +83,6 @@ enum plugin_method {
     PLUGIN_VALIDATE_DATA,
     PLUGIN_READ_DATA,
     PLUGIN_MOVE,
-};
-
-struct plugin_call {
-    int64_t deadline; /* ms, monotonic; CLOCK_FOREVER: none */
-    struct cancel *cancel;
-    const struct permit *permit; /* asked before an apply is sent */
 };
 
 /* How far a call has come. */
