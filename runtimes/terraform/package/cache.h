@@ -62,8 +62,8 @@ uint64_t cache_room(const struct cache *cache);
  * given back, too. */
 bool cache_fits(struct cache *cache, uint64_t bytes, struct package *const *given_back, size_t n);
 
-/* Makes its files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE CACHE_FULL: those in use leave no
- * room; then the files stay where they are. */
+/* Makes its files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE CACHE_FULL: those in use leave
+ * no room; then the files stay where they are. */
 int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
                const struct package_writer *writer, const char *h1, struct package **ret,
                struct error *error);
