@@ -104,8 +104,11 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     if (controller->kind == RELEASES && is_own_write(old, now))
         return;
     if (now)
-        version = (struct object_version){now->uid, now->generation, now->deleting,
-                                          old ? NULL : now->new_version};
+        version = (struct object_version){.uid = now->uid,
+                                          .generation = now->generation,
+                                          .is_deleting = now->deleting,
+                                          .is_new = !old && now->is_new,
+                                          .version = now->version};
     operations_observe(controller->operations, key, &version,
                        old && now && !str_equal(old->trigger, now->trigger));
     workqueue_add(controller->queue, key, kinds[controller->kind].priority(old, now));

@@ -9,7 +9,7 @@ static enum workqueue_priority priority_of(const struct informer_object *old,
 enum workqueue_priority priority_of_spec(const struct informer_object *old,
                                          const struct informer_object *now)
 {
-    return priority_of(old, now, now && now->new_version);
+    return priority_of(old, now, now && now->is_new);
 }
 
 enum workqueue_priority priority_of_release(const struct informer_object *old,

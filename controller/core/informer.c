@@ -10,6 +10,7 @@
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/client/resource_version.h"
 #include "runtimes/kubernetes/client/watch.h"
 #include "runtimes/kubernetes/history.h"
 
@@ -59,11 +60,9 @@ static bool is_generated(const struct value *metadata)
     return value_path(metadata, "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
 }
 
-static const char *new_version_of(const struct value *metadata)
+static bool is_new(const struct value *metadata)
 {
-    return finalizer_is_set(metadata) || is_generated(metadata)
-               ? NULL
-               : value_get_string(metadata, "resourceVersion");
+    return !finalizer_is_set(metadata) && !is_generated(metadata);
 }
 
 /* NULL: not an object with a name. */
@@ -72,7 +71,8 @@ static struct entry *entry_new(const struct value *metadata)
     const char *namespace_name = value_get_string(metadata, "namespace");
     const char *name = value_get_string(metadata, "name");
     const char *uid = value_get_string(metadata, "uid");
-    const char *trigger = informer_trigger(metadata), *new_version = new_version_of(metadata);
+    const char *trigger = informer_trigger(metadata);
+    const char *version = value_get_string(metadata, "resourceVersion");
     size_t key_size, size;
     struct entry *entry;
     char *end;
@@ -82,8 +82,7 @@ static struct entry *entry_new(const struct value *metadata)
     if (!uid)
         uid = "";
     key_size = size_of(namespace_name) + size_of(name);
-    size =
-        key_size + size_of(namespace_name) + size_of(uid) + size_of(trigger) + size_of(new_version);
+    size = key_size + size_of(namespace_name) + size_of(uid) + size_of(trigger) + size_of(version);
     entry = mem_new(sizeof(*entry) + size);
     snprintf(entry->key, key_size, "%s%s%s", namespace_name ? namespace_name : "",
              namespace_name ? "/" : "", name);
@@ -97,7 +96,8 @@ static struct entry *entry_new(const struct value *metadata)
         .is_generated = is_generated(metadata),
         .is_orphan = kube_release_is_orphan(metadata),
         .trigger = place(&end, trigger),
-        .new_version = place(&end, new_version),
+        .is_new = is_new(metadata),
+        .version = place(&end, version),
     };
     return entry;
 }
@@ -106,6 +106,11 @@ static bool is_same(const struct informer_object *a, const struct informer_objec
 {
     return a->generation == b->generation && a->deleting == b->deleting &&
            a->is_orphan == b->is_orphan && str_equal(a->trigger, b->trigger);
+}
+
+static bool is_older(const struct informer_object *a, const struct informer_object *b)
+{
+    return kube_compare_versions(a->version, b->version) < 0;
 }
 
 /* Takes entry over (NULL: removes the key); gives back what was there. */
@@ -137,7 +142,8 @@ static void put(struct informer *informer, struct entry *entry)
     if (old && !str_equal(old->object.uid, entry->object.uid)) {
         report(informer, entry->key, old, NULL);
         report(informer, entry->key, NULL, entry);
-    } else if (!old || !is_same(&old->object, &entry->object)) {
+    } else if (!old || !is_same(&old->object, &entry->object) ||
+               is_older(&entry->object, &old->object)) {
         report(informer, entry->key, old, entry);
     }
 }

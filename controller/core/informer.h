@@ -6,7 +6,8 @@
  * take a few hundred kB. The reconciler reads the object itself.
  *
  * A change is a change of the generation, of `deleting`, of `is_orphan` or of the trigger. Writes
- * of a status, and changes of other labels and annotations, are none.
+ * of a status, and changes of other labels and annotations, are none. An older resourceVersion than
+ * before is a change, too: the API server's data was restored from a backup.
  */
 #ifndef CONTROLLER_CORE_INFORMER_H
 #define CONTROLLER_CORE_INFORMER_H
@@ -27,7 +28,8 @@ struct informer_object {
     bool is_generated;  /* it has KUBE_GENERATED_LABEL: the operator created it */
     bool is_orphan;     /* it is such a Release, and its Spec is not its owner any more */
     char *trigger;      /* value of INFORMER_TRIGGER, else of Flux's annotation; NULL: neither */
-    char *new_version;  /* resourceVersion of an object without our finalizer; NULL: it has it */
+    bool is_new;        /* it has not got our finalizer, and the operator did not create it */
+    char *version;      /* its resourceVersion */
 };
 
 struct informer_config {

@@ -5,6 +5,7 @@
 #include "controller/reconcile/hold_revision.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/client/resource_version.h"
 
 /* Requests that one reconcile ends: people can make any number. */
 #define MOST_ENDED 20
@@ -247,7 +248,7 @@ static bool is_overtaken(const struct run *run, const struct request *request,
         return by_second < 0;
     if (request->revision)
         return request->revision < hold->revision;
-    return request_compare_versions(request->version, hold->request_version) < 0;
+    return kube_compare_versions(request->version, hold->request_version) < 0;
 }
 
 static int answer(struct attempt *attempt, const struct request *request, struct hold *hold,

@@ -89,7 +89,7 @@ static void attempt_free(struct attempt *attempt)
     attempt_end(attempt);
     free(attempt->key);
     free(attempt->names);
-    free(attempt->new_version);
+    free(attempt->shown);
     free(attempt);
 }
 
@@ -128,10 +128,8 @@ struct attempt *operations_enter(struct operations *operations, const char *key)
         if (attempt)
             strmap_put(&operations->attempts, attempt->key, attempt);
     }
-    if (attempt) {
-        free(attempt->new_version);
-        attempt->new_version = operations_take_new_version(operations, key);
-    }
+    if (attempt)
+        operations_take_listed(attempt);
     pthread_mutex_unlock(&operations->lock);
     return attempt;
 }

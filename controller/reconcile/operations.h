@@ -53,8 +53,9 @@ struct object_version {
     const char *uid; /* NULL: there is none */
     int64_t generation;
     bool is_deleting;
-    const char *new_version; /* the resourceVersion of an object that is new; NULL: it is not. Only
-                                of operations_observe() */
+    /* Only of operations_observe(): */
+    bool is_new;         /* the operator has not touched it yet */
+    const char *version; /* its resourceVersion; NULL: not known */
 };
 
 struct attempt {
@@ -62,8 +63,8 @@ struct attempt {
     char *key;              /* "namespace/name" */
     struct spec_key object; /* the same, taken apart */
     char *names;            /* what `object` borrows */
-    char *new_version; /* resourceVersion of an object that the watch has just reported as new;
-                          NULL: it is not new */
+    char *shown; /* resourceVersion that the watch had shown before this reconcile; NULL: none */
+    bool is_new; /* the watch has just reported it as new */
 
     /* With the table's lock. */
     struct object_version read, observed; /* their uids are owned */
@@ -161,6 +162,11 @@ void attempt_give_up_ticket(struct attempt *attempt);
 /* Replaces the estimate of a planned operation by what it holds. */
 void attempt_measure(struct attempt *attempt);
 
+/* object: as it was read now; NULL: the API server says that there is none. ERR_UNAVAILABLE, with
+ * the reason StaleAnswer: the watch had shown a newer version before this reconcile, or still shows
+ * the object. Then the answer comes from a cache, or the API server's data was restored from a
+ * backup: after half a minute, the answer counts. */
+int attempt_check_answer(struct attempt *attempt, const struct value *object, struct error *error);
 /* Notes which version of the object the attempt acts on. */
 void attempt_read(struct attempt *attempt, const struct value *metadata);
 /* Reserves memory for an operation, and opens it. The table sets its callbacks. The first estimate

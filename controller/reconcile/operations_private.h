@@ -29,9 +29,9 @@ struct operations {
 
 void object_version_done(struct object_version *version);
 
-/* The object's version in the watch, if the key is new since it was asked last; free(). With the
- * table's lock. */
-char *operations_take_new_version(struct operations *operations, const char *key);
+/* Sets what a reconcile that begins has to know of what the watch has shown. With the table's
+ * lock. */
+void operations_take_listed(struct attempt *attempt);
 void operations_free_listed(struct operations *operations);
 
 /* on_landed() of an operation; arg: the table. */

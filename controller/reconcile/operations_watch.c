@@ -5,12 +5,18 @@
 #include "controller/serve/metrics.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/client/resource_version.h"
+
+/* ms until an answer counts that is older than what the watch has shown. */
+#define STALE_TIME 30000
 
 /* ---- Keys that the watch lists ---- */
 
 struct listed {
     char *key;
-    char *new_version;          /* NULL: a reconcile took it, or the object is not new */
+    char *version;              /* resourceVersion; NULL: not known */
+    bool is_new;                /* and no reconcile has taken it */
+    int64_t refused_since;      /* ms, monotonic: answers that are older; 0: there was none */
     const char *ready, *reason; /* of its condition Ready, as labels; NULL: not noted */
 };
 
@@ -19,11 +25,12 @@ static void listed_free(struct listed *listed)
     if (!listed)
         return;
     free(listed->key);
-    free(listed->new_version);
+    free(listed->version);
     free(listed);
 }
 
-static void list_key(struct operations *operations, const char *key, const char *new_version)
+static void list_key(struct operations *operations, const char *key,
+                     const struct object_version *now)
 {
     struct listed *listed = strmap_get(&operations->listed, key);
 
@@ -32,17 +39,20 @@ static void list_key(struct operations *operations, const char *key, const char 
         listed->key = str_new(key);
         strmap_put(&operations->listed, listed->key, listed);
     }
-    if (!new_version)
-        return;
-    free(listed->new_version);
-    listed->new_version = str_new(new_version);
+    free(listed->version);
+    listed->version = str_new(now->version);
+    listed->is_new = listed->is_new || now->is_new;
 }
 
-char *operations_take_new_version(struct operations *operations, const char *key)
+void operations_take_listed(struct attempt *attempt)
 {
-    struct listed *listed = strmap_get(&operations->listed, key);
+    struct listed *listed = strmap_get(&attempt->table->listed, attempt->key);
 
-    return listed ? TAKE(listed->new_version) : NULL;
+    free(attempt->shown);
+    attempt->shown = listed ? str_new(listed->version) : NULL;
+    attempt->is_new = listed && listed->is_new;
+    if (listed)
+        listed->is_new = false;
 }
 
 void operations_free_listed(struct operations *operations)
@@ -118,6 +128,56 @@ static bool is_outdated(const struct attempt *attempt)
            (attempt->was_observed &&
             (!str_equal(observed->uid, read->uid) || observed->generation > read->generation ||
              (observed->is_deleting && !read->is_deleting)));
+}
+
+/* With the table's lock. False: the answer is what counts from now on. */
+static bool is_refused(struct attempt *attempt, struct listed *listed, const char *version)
+{
+    const struct clock_source *clock = attempt->table->config.clock;
+    int64_t now = clock->monotonic(clock);
+
+    if (!listed->refused_since)
+        listed->refused_since = now;
+    if (now - listed->refused_since < STALE_TIME)
+        return true;
+    listed->refused_since = 0;
+    free(listed->version);
+    listed->version = str_new(version);
+    return false;
+}
+
+/* With the table's lock. version NULL: the object is not there. */
+static int check_version(struct attempt *attempt, const char *version, struct error *error)
+{
+    struct listed *listed = strmap_get(&attempt->table->listed, attempt->key);
+
+    if (!listed)
+        return 0;
+    if (version && kube_compare_versions(version, attempt->shown) >= 0) {
+        listed->refused_since = 0;
+        return 0;
+    }
+    if (!is_refused(attempt, listed, version))
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, "StaleAnswer",
+                   "the API server answered with %s%s, and its watch has shown version %s: a cache "
+                   "may be in between, or a backup was restored",
+                   version ? "version " : "nothing", version ? version : "",
+                   attempt->shown ? attempt->shown : "none");
+}
+
+int attempt_check_answer(struct attempt *attempt, const struct value *object, struct error *error)
+{
+    const struct value *metadata = value_get(object, "metadata");
+    const char *version = value_get_string(metadata, "resourceVersion");
+    int r;
+
+    if (object && !version)
+        return 0;
+    pthread_mutex_lock(&attempt->table->lock);
+    r = check_version(attempt, version, error);
+    pthread_mutex_unlock(&attempt->table->lock);
+    return r;
 }
 
 void attempt_read(struct attempt *attempt, const struct value *metadata)
@@ -207,7 +267,7 @@ void operations_observe(struct operations *operations, const char *key,
 
     pthread_mutex_lock(&operations->lock);
     if (now->uid)
-        list_key(operations, key, now->new_version);
+        list_key(operations, key, now);
     else
         unlist_key(operations, key);
     attempt = strmap_get(&operations->attempts, key);

@@ -80,6 +80,7 @@ static const char *const known[] = {
     "ServiceUnavailable",
     "Shutdown",
     "SpecNotFound",
+    "StaleAnswer",
     "StateConflict",
     "StateCorrupt",
     "StateLocked",

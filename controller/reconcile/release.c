@@ -224,12 +224,16 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     struct cancel *cancel = attempt->run.cancel;
     int r = kube_get(context->client, api_release_ref(key, NULL), cancel, &object, problem);
 
-    if (r == ERR_NOT_FOUND)
-        return forget(attempt, error);
+    if (r == ERR_NOT_FOUND) {
+        r = attempt_check_answer(attempt, NULL, error);
+        return r < 0 ? r : forget(attempt, error);
+    }
     if (r < 0 && !api_is_unreadable(problem))
         return err_copy(error, problem);
     if (r < 0)
         r = load_unreadable(attempt, &object, problem, error);
+    if (r == 0)
+        r = attempt_check_answer(attempt, object, error);
     if (r < 0)
         return r;
     if (api_is_deleting(object)) {

@@ -7,6 +7,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/client/resource_version.h"
 
 struct entry {
     char *namespace_name, *spec;
@@ -46,15 +47,6 @@ static void request_copy(struct request *to, const struct request *from)
                            .revision = from->revision};
 }
 
-int request_compare_versions(const char *a, const char *b)
-{
-    if (!a || !b)
-        return 0;
-    if (strlen(a) != strlen(b))
-        return strlen(a) < strlen(b) ? -1 : 1;
-    return strcmp(a, b);
-}
-
 /* Which was made later. Of those of one second: one that was accepted is older than one that was
  * not, since what had come by then was ended. */
 static int compare(const struct request *a, const struct request *b)
@@ -67,7 +59,7 @@ static int compare(const struct request *a, const struct request *b)
         return a->revision < b->revision ? -1 : a->revision > b->revision;
     if (a->revision || b->revision)
         return a->revision ? -1 : 1;
-    return request_compare_versions(a->version, b->version);
+    return kube_compare_versions(a->version, b->version);
 }
 
 static void entry_free(struct entry *entry)

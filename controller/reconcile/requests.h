@@ -29,9 +29,6 @@ struct request {
 /* All strings are owned. */
 void request_done(struct request *request);
 
-/* Compares the decimal numbers of two resourceVersions; one that is NULL equals all. */
-int request_compare_versions(const char *a, const char *b);
-
 /* "superseded by Release web-undo (Rollback)", for messages; free() it. */
 char *request_supersedes(const struct request *request);
 

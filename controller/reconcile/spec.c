@@ -40,12 +40,18 @@ static int read_new(struct attempt *attempt, struct kube_ref ref)
     struct run *run = &attempt->run;
     const struct kube_request request = {.method = "GET",
                                          .ref = ref,
-                                         .resource_version = attempt->new_version,
+                                         .resource_version = attempt->shown,
                                          .cancel = run->cancel,
                                          .timeout = READ_NEW_TIMEOUT};
+    int r = attempt->is_new && attempt->shown
+                ? kube_do(run->context->client, &request, &run->object, NULL)
+                : ERR_NOT_FOUND;
 
-    return attempt->new_version ? kube_do(run->context->client, &request, &run->object, NULL)
-                                : ERR_NOT_FOUND;
+    if (r == 0)
+        r = attempt_check_answer(attempt, run->object, NULL);
+    if (r < 0)
+        value_unref(TAKE(run->object));
+    return r;
 }
 
 static int load(struct attempt *attempt, struct error *why_unreadable, struct error *error)
@@ -63,6 +69,8 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
         r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);
+    if ((r == 0 || r == ERR_NOT_FOUND) && attempt_check_answer(attempt, run->object, error) < 0)
+        return ERR_UNAVAILABLE;
     if (r < 0)
         return r;
     run_note_managers(run);

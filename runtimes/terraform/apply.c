@@ -1,4 +1,5 @@
 #include "engine/base/redaction.h"
+#include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/session.h"
 
@@ -47,16 +48,21 @@ static int check_result(const struct tf_step *step, const struct visit *visit,
     return r;
 }
 
-/* What the provider made, if it made anything, is not known where its answer cannot be read. */
+/* The provider has carried out the change, or has not: nobody can read its answer. Nothing comes
+ * later. */
+static void note_doubt(struct runtime_outcome *ret)
+{
+    ret->certainty = OUTCOME_IN_DOUBT;
+    ret->until = system_clock.now(&system_clock);
+}
+
 static int observe(const struct tf_step *step, const struct visit *visit,
                    const struct tf_state *now, struct runtime_outcome *ret, struct error *error)
 {
     int r = visit_observe(visit, now, step->base.attributes, step->sensitive, ret, error);
 
-    if (r < 0) {
-        ret->certainty = OUTCOME_IN_DOUBT;
-        ret->until = system_clock.now(&system_clock); /* it has answered: nothing comes later */
-    }
+    if (r < 0)
+        note_doubt(ret);
     return r;
 }
 
@@ -64,7 +70,8 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
                      struct error *error)
 {
     _cleanup_(tf_state_done) struct tf_state now = TF_STATE_INIT;
-    bool was_told, was_sent = false;
+    enum plugin_delivery delivery;
+    bool was_told;
     int r;
 
     if (step->is_as_wanted) {
@@ -73,11 +80,14 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
                              error);
     }
     r = resource_apply(&visit->type, &step->prior, &step->planned,
-                       step->config.length ? &step->config : NULL, &now, &was_told, &was_sent,
+                       step->config.length ? &step->config : NULL, &now, &was_told, &delivery,
                        error);
 
     if (r < 0 && !was_told) {
-        ret->certainty = was_sent ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
+        if (delivery == PLUGIN_ANSWERED)
+            note_doubt(ret);
+        else
+            ret->certainty = delivery == PLUGIN_SENT ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
         return r;
     }
     if (r < 0) {
@@ -107,9 +117,9 @@ int tf_apply(struct runtime_step *base, const struct runtime_call *call,
         return err_set(error, ERR_INTERNAL, "ProviderFailed", "a value of it is not known yet");
     r = visit_begin(&visit, step->pool, step->need, step->type, call, &failure);
     visit.call.deadline = system_clock.monotonic(&system_clock) + base->limit;
-    if (r >= 0 && visit.instance->provider != step->provider)
+    if (r >= 0 && !str_equal(visit.instance->provider->key, step->provider))
         r = err_set(&failure, ERR_CONFLICT, "ProviderReplaced",
-                    "the provider %s planned it, and %s serves now", step->provider->name,
+                    "the provider %s planned it, and %s serves now", step->provider_name,
                     visit.instance->provider->name);
     if (r >= 0)
         r = carry_out(step, &visit, ret, &failure);

@@ -325,7 +325,7 @@ struct finder *finder_new(const struct finder_config *config)
     return finder;
 }
 
-void finder_free(struct finder *finder)
+void finder_stop(struct finder *finder)
 {
     if (!finder)
         return;
@@ -335,6 +335,13 @@ void finder_free(struct finder *finder)
     while (finder->threads)
         system_clock.wait(&system_clock, &finder->changed, &finder->lock, CLOCK_FOREVER);
     pthread_mutex_unlock(&finder->lock);
+}
+
+void finder_free(struct finder *finder)
+{
+    if (!finder)
+        return;
+    finder_stop(finder);
     looks_done(&finder->looks);
     cache_free(finder->cache);
     remote_free(finder->remote);

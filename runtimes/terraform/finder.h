@@ -36,11 +36,19 @@ struct finder_config {
     const char *cache;          /* an absolute path */
     uint64_t cache_bytes;
     int64_t patience;           /* ms that a caller waits at most; 0: 15 s */
+    /* Gives back copies that are in use, but need not be, so that a package of so many bytes has
+     * room. False: they are not enough, and none was. By a thread of the finder, without a lock.
+     * NULL: there are none. */
+    bool (*make_room)(void *arg, struct cache *cache, uint64_t bytes);
+    void *arg;
 };
 
 /* Nothing is started yet. */
 struct finder *finder_new(const struct finder_config *config);
-/* Ends downloads that are under way. When all that was found is given back. Accepts NULL. */
+/* Ends its threads, and downloads that are under way. Nothing may be asked any more. Accepts NULL.
+ */
+void finder_stop(struct finder *finder);
+/* When all that was found is given back. Accepts NULL. */
 void finder_free(struct finder *finder);
 
 /* A provider that is ready to run. */

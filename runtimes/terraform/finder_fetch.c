@@ -159,6 +159,21 @@ static int get_archive(const struct fetching *fetching, const struct offer *offe
     return r == ERR_NOT_FOUND ? (error->code = ERR_INVALID) : r;
 }
 
+/* Others' copies may have to make room. */
+static int keep_copy(const struct fetching *fetching, struct staging *staging, const char *zh,
+                     const struct package_writer *writer, const char *h1, struct package **ret,
+                     struct error *error)
+{
+    const struct finder_config *config = fetching->config;
+    struct error failure = {0};
+    int r = cache_keep(fetching->cache, staging, zh, writer, h1, ret, &failure);
+
+    if (r >= 0 || !str_equal(failure.reason, CACHE_FULL) || !config->make_room ||
+        !config->make_room(config->arg, fetching->cache, writer->bytes))
+        return err_copy(error, &failure);
+    return cache_keep(fetching->cache, staging, zh, writer, h1, ret, error);
+}
+
 /* zh: NULL: of no archive. */
 static int keep(const struct fetching *fetching, const struct checking *checking,
                 struct staging *staging, const char *zh, struct package_writer *writer,
@@ -169,7 +184,7 @@ static int keep(const struct fetching *fetching, const struct checking *checking
 
     package_writer_finish(writer, h1);
     r = check_hashes(checking, h1, zh, error);
-    return r < 0 ? r : cache_keep(fetching->cache, staging, zh, writer, h1, ret, error);
+    return r < 0 ? r : keep_copy(fetching, staging, zh, writer, h1, ret, error);
 }
 
 static int unpack(const struct fetching *fetching, const struct checking *checking,

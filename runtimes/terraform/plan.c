@@ -509,7 +509,8 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
         hide_secrets(&planning, &failure);
         return err_copy(error, &failure);
     }
-    planning.step->provider = planning.visit.instance->provider;
+    planning.step->provider = str_new(planning.visit.instance->provider->key);
+    planning.step->provider_name = str_new(planning.visit.instance->provider->name);
     *ret = &planning.step->base;
     planning.step = NULL;
     return 0;
@@ -524,6 +525,8 @@ void tf_step_free(struct runtime_step *base)
     runtime_step_done(base);
     free((void *)(uintptr_t)base->reason);
     need_unref(step->need);
+    free(step->provider);
+    free(step->provider_name);
     free(step->type);
     value_unref(step->sensitive);
     buf_done(&step->prior);

@@ -10,20 +10,27 @@
 #include "runtimes/terraform/environment.h"
 #include "runtimes/terraform/plugin/folder.h"
 #include "runtimes/terraform/pooled.h"
+#include "runtimes/terraform/providers.h"
 
 #define MOST_STREAMS   64    /* calls in flight to one process; others wait in libcurl */
 #define USES_PER_LOOK  16    /* at its memory */
 #define IDLE_TIME      60000 /* ms until a process that is not used is stopped */
+#define UNUSED_TIME    60000 /* ms without a process until a provider is forgotten */
 #define SWEEP_INTERVAL 5000  /* ms */
 #define RETIRE_TIME    10000 /* ms that a namespace waits for its first process */
 #define START_TIME     60000 /* ms for a process to start and to be configured */
+#define AGAIN          1
 
+#define LATE_START                                                                            \
+    "a start has 60 s, whatever the timeout of the Spec is: look whether what its provider "  \
+    "is configured with (extensions.providerMeta, its environment) can be reached, and that " \
+    "the operator has enough CPU"
 struct pool {
     struct pool_config config;
     pthread_mutex_t lock;
     pthread_cond_t changed;
     struct pooled_list list;
-    struct strmap providers; /* provider_key() -> struct provider */
+    struct providers providers;
     struct finder *finder;
     char *folder; /* folder_claim() */
     int folder_lock;
@@ -47,21 +54,6 @@ const struct source *pool_find_allowed(const struct pool *pool, const struct sou
 }
 
 /* ---- Starting a process ---- */
-
-/* With the lock: the provider whose program this is. Several addresses may have the same program,
- * and State keeps by which one an object was made. */
-static struct provider *provider_of(struct pool *pool, const struct source *source,
-                                    const struct found *found)
-{
-    _cleanup_free_ char *key = provider_key(source, found);
-    struct provider *provider = strmap_get(&pool->providers, key);
-
-    if (!provider) {
-        provider = provider_new(source, found);
-        strmap_put(&pool->providers, provider->key, provider);
-    }
-    return provider;
-}
 
 /* A package that the lock file lists is the platform's choice, for all Specs. */
 static int check_package(struct pool *pool, const struct need *need, const struct found *found,
@@ -98,16 +90,12 @@ static int find_program(struct pool *pool, const struct need *need, const struct
 }
 
 static int start(struct pool *pool, struct instance *instance, const struct need *need,
-                 const struct plugin_call *given, struct error *error)
+                 const struct plugin_call *call, struct error *error)
 {
     _cleanup_(environment_strings_free_p) char **environment =
         environment_strings(need->environment);
-    int64_t limit = now() + START_TIME;
-    struct plugin_call call = *given;
     int r;
 
-    if (limit < call.deadline)
-        call.deadline = limit;
     r = plugin_start(&(struct plugin_config){.processes = pool->processes,
                                              .loop = pool->loop,
                                              .name = instance->provider->name,
@@ -115,11 +103,11 @@ static int start(struct pool *pool, struct instance *instance, const struct need
                                              .folder = pool->folder,
                                              .environment = (const char *const *)environment,
                                              .allow_unconfined = pool->config.allow_unconfined},
-                     call.deadline, call.cancel, &instance->plugin, error);
+                     call, &instance->plugin, error);
     if (r >= 0)
-        r = provider_greet(instance->provider, instance->plugin, &call, error);
+        r = provider_greet(instance->provider, instance->plugin, call, error);
     if (r >= 0)
-        r = provider_configure(instance->provider, instance->plugin, need->configuration, &call,
+        r = provider_configure(instance->provider, instance->plugin, need->configuration, call,
                                error);
     if (r < 0)
         need_redact(need, error); /* all who wait for the process get this error */
@@ -131,25 +119,45 @@ static int start(struct pool *pool, struct instance *instance, const struct need
 static void drop(struct pool *pool, struct pooled *pooled)
 {
     LIST_REMOVE(pooled, entry);
+    provider_leave(pooled->base.provider, now());
     pthread_cond_broadcast(&pool->changed);
+}
+
+/* What a caller waits for: its error when there is no time left. */
+struct late {
+    const char *message, *hint;
+};
+
+static const struct late no_process = {
+    "no process of a provider was free in time: this namespace or all have as many as they may, "
+    "and their calls take long",
+    "it is tried again; raise --terraform-memory or the timeout of the Spec, or put fewer "
+    "configurations of providers into one namespace"};
+
+static int check_time(const struct plugin_call *call, const struct late *late, struct error *error)
+{
+    struct error failure = {0};
+
+    if (cancel_fired(call->cancel))
+        return err_set(error, ERR_CANCELLED, cancel_reason(call->cancel), "cancelled: %s",
+                       cancel_reason(call->cancel));
+    if (now() < call->deadline)
+        return 0;
+    err_set(&failure, ERR_TIMEOUT, NULL, "%s", late->message);
+    err_hint(&failure, "%s", late->hint);
+    return err_copy(error, &failure);
 }
 
 /* Returns when something has changed, or at `until`. */
 static int wait(struct pool *pool, const struct plugin_call *call, int64_t until,
-                struct error *error)
+                const struct late *late, struct error *error)
 {
-    if (cancel_fired(call->cancel))
-        return err_set(error, ERR_CANCELLED, cancel_reason(call->cancel), "cancelled: %s",
-                       cancel_reason(call->cancel));
-    if (now() >= call->deadline)
-        return err_set(error, ERR_TIMEOUT, NULL,
-                       "no process of a provider was free in time: this namespace or all have as "
-                       "many as they may, and their calls take long\nit is tried again; raise "
-                       "--terraform-memory or the timeout of the Spec, or put fewer configurations "
-                       "of providers into one namespace");
-    system_clock.wait(&system_clock, &pool->changed, &pool->lock,
-                      until < call->deadline ? until : call->deadline);
-    return 0;
+    int r = check_time(call, late, error);
+
+    if (r >= 0)
+        system_clock.wait(&system_clock, &pool->changed, &pool->lock,
+                          until < call->deadline ? until : call->deadline);
+    return r;
 }
 
 /* Frees the lock while it does so. */
@@ -185,7 +193,7 @@ static int make_room(struct pool *pool, enum quota_answer answer, struct wish *w
         wish->retire_at =
             pooled_retire(&pool->list, wish->need->namespace_name, now(), RETIRE_TIME) +
             RETIRE_TIME;
-    return wait(pool, wish->call, is_first ? wish->retire_at : CLOCK_FOREVER, error);
+    return wait(pool, wish->call, is_first ? wish->retire_at : CLOCK_FOREVER, &no_process, error);
 }
 
 static void leave(struct pool *pool, struct pooled *pooled)
@@ -203,40 +211,106 @@ static void leave(struct pool *pool, struct pooled *pooled)
         pthread_cond_broadcast(&pool->changed);
 }
 
-static void launch(struct pool *pool, struct pooled *pooled, const struct need *need,
-                   const struct plugin_call *call)
+static int launch(struct pool *pool, struct pooled *pooled, const struct need *need,
+                  const struct plugin_call *given, struct error *error)
 {
-    struct error error = {0};
+    int64_t limit = now() + (pool->config.start_time > 0 ? pool->config.start_time : START_TIME);
+    bool is_less = given->deadline < limit; /* time than a start has */
+    struct plugin_call call = *given;
+    struct error failure = {0};
     int r;
 
+    if (!is_less) {
+        call.deadline = limit;
+        call.late_hint = LATE_START;
+    }
     pthread_mutex_unlock(&pool->lock);
-    r = start(pool, &pooled->base, need, call, &error);
+    r = start(pool, &pooled->base, need, &call, &failure);
     pthread_mutex_lock(&pool->lock);
     pooled->phase = r < 0 ? POOLED_FAILED : POOLED_READY;
-    pooled->error = error;
+    pooled->error = failure;
+    pooled->is_given_up = r == ERR_CANCELLED || (r == ERR_TIMEOUT && is_less);
     pooled_look(pooled);
     pooled->first_memory = pooled->memory;
     pthread_cond_broadcast(&pool->changed);
+    return err_copy(error, &failure);
+}
+
+/* AGAIN: whoever started it has given up, and this caller has not. */
+static int wait_for_start(struct pool *pool, const struct pooled *pooled,
+                          const struct plugin_call *call, struct error *error)
+{
+    _cleanup_free_ char *message =
+        str_printf("the provider %s did not start in time, in a process that others wait for, too",
+                   pooled->base.provider->name);
+    const struct late late = {
+        message, "it is tried again; if it needs more time, raise the timeout of the Spec"};
+    int r = 0;
+
+    while (pooled->phase == POOLED_STARTING && r >= 0)
+        r = wait(pool, call, CLOCK_FOREVER, &late, error);
+    if (r < 0 || pooled->phase != POOLED_FAILED)
+        return r;
+    if (!pooled->is_given_up)
+        return err_copy(error, &pooled->error);
+    r = check_time(call, &late, error);
+    return r < 0 ? r : AGAIN;
 }
 
 /* ---- The sweeper ---- */
+
+/* Frees the lock while it does so. */
+static bool stop_idle(struct pool *pool)
+{
+    struct pooled *idle = pooled_find_idle(&pool->list, NULL);
+
+    if (!idle || (now() < idle->idle_since + IDLE_TIME && !pooled_is_worn(idle)))
+        return false;
+    stop_one(pool, idle);
+    return true;
+}
+
+/* Likewise. */
+static bool forget_unused(struct pool *pool)
+{
+    struct provider *provider = providers_forget(&pool->providers, now() - UNUSED_TIME);
+
+    if (!provider)
+        return false;
+    pthread_mutex_unlock(&pool->lock);
+    provider_free(provider);
+    pthread_mutex_lock(&pool->lock);
+    return true;
+}
 
 static void *sweep(void *arg)
 {
     struct pool *pool = arg;
 
     pthread_mutex_lock(&pool->lock);
-    while (!pool->stopping) {
-        struct pooled *idle = pooled_find_idle(&pool->list, NULL);
-
-        if (idle && (now() >= idle->idle_since + IDLE_TIME || pooled_is_worn(idle))) {
-            stop_one(pool, idle);
-            continue;
-        }
-        system_clock.wait(&system_clock, &pool->changed, &pool->lock, now() + SWEEP_INTERVAL);
-    }
+    while (!pool->stopping)
+        if (!stop_idle(pool) && !forget_unused(pool))
+            system_clock.wait(&system_clock, &pool->changed, &pool->lock, now() + SWEEP_INTERVAL);
     pthread_mutex_unlock(&pool->lock);
     return NULL;
+}
+
+/* For the finder: ends processes that are idle. */
+static bool free_copies(void *arg, struct cache *cache, uint64_t bytes)
+{
+    struct pool *pool = arg;
+    struct pooled *idle[QUOTA_PROCESSES];
+    size_t n;
+    bool has_room;
+
+    pthread_mutex_lock(&pool->lock);
+    has_room = pooled_find_room(&pool->list, cache, bytes, idle, &n);
+    for (size_t i = 0; i < n; i++)
+        drop(pool, idle[i]);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < n; i++)
+        pooled_free(idle[i]);
+    return has_room;
 }
 
 /* With the lock: what all processes need is made when the first is started. */
@@ -258,6 +332,8 @@ static int begin_threads(struct pool *pool, struct error *error)
         return r;
     if (!pool->config.finder.cache)
         pool->config.finder.cache = pool->folder;
+    pool->config.finder.make_room = free_copies;
+    pool->config.finder.arg = pool;
     if (!pool->finder)
         pool->finder = finder_new(&pool->config.finder);
     if (pthread_create(&pool->sweeper, NULL, sweep, pool) != 0)
@@ -296,11 +372,11 @@ static int find_or_wait(struct pool *pool, const struct provider *provider, stru
     return r;
 }
 
-/* With the lock. *ret: with this user counted. */
-static int take_once(struct pool *pool, const struct need *need, struct found *found,
-                     const struct plugin_call *call, struct pooled **ret, struct error *error)
+/* With the lock. A process that is there, or was begun: with this user counted. Or AGAIN. */
+static int take_of(struct pool *pool, struct provider *provider, const struct need *need,
+                   struct found *found, const struct plugin_call *call, struct pooled **ret,
+                   struct error *error)
 {
-    struct provider *provider = provider_of(pool, &need->source, found);
     struct wish wish = {.need = need, .call = call, .retire_at = now() + RETIRE_TIME};
     struct pooled *pooled = NULL;
     bool is_beyond = false;
@@ -310,17 +386,15 @@ static int take_once(struct pool *pool, const struct need *need, struct found *f
         return r;
     if (pooled) {
         pooled->users++;
+        r = wait_for_start(pool, pooled, call, error);
     } else {
         pooled = pooled_add(&pool->list, provider, TAKE(found->package), need);
+        provider->users++; /* drop() */
         pooled->is_beyond = is_beyond;
         pooled->users++;
-        launch(pool, pooled, need, call);
+        r = launch(pool, pooled, need, call, error);
     }
-    while (pooled->phase == POOLED_STARTING && r >= 0)
-        r = wait(pool, call, CLOCK_FOREVER, error);
-    if (r >= 0 && pooled->phase == POOLED_FAILED)
-        r = err_copy(error, &pooled->error);
-    if (r < 0) {
+    if (r != 0) {
         leave(pool, pooled);
         return r;
     }
@@ -329,25 +403,34 @@ static int take_once(struct pool *pool, const struct need *need, struct found *f
     return 0;
 }
 
-/* A start that another caller's cancellation ended is tried again. */
+static int take_once(struct pool *pool, const struct need *need, struct found *found,
+                     const struct plugin_call *call, struct pooled **ret, struct error *error)
+{
+    struct provider *provider;
+    int r;
+
+    pthread_mutex_lock(&pool->lock);
+    provider = providers_use(&pool->providers, &need->source, found);
+    r = take_of(pool, provider, need, found, call, ret, error);
+    provider_leave(provider, now());
+    pthread_mutex_unlock(&pool->lock);
+    return r;
+}
+
 static int take(struct pool *pool, const struct need *need, const struct plugin_call *call,
                 struct pooled **ret, struct error *error)
 {
-    struct error failure;
     int r;
 
     do {
         _cleanup_(found_done) struct found found = {0};
 
-        failure = (struct error){0};
-        r = find_program(pool, need, call, &found, &failure);
+        r = find_program(pool, need, call, &found, error);
         if (r < 0)
             break;
-        pthread_mutex_lock(&pool->lock);
-        r = take_once(pool, need, &found, call, ret, &failure);
-        pthread_mutex_unlock(&pool->lock);
-    } while (r == ERR_CANCELLED && !cancel_fired(call->cancel));
-    return err_copy(error, &failure);
+        r = take_once(pool, need, &found, call, ret, error);
+    } while (r == AGAIN);
+    return r;
 }
 
 int pool_take(struct pool *pool, struct need *need, const struct plugin_call *call,
@@ -385,7 +468,7 @@ struct pool *pool_new(const struct pool_config *config)
     pthread_mutex_init(&pool->lock, NULL);
     condition_init(&pool->changed);
     LIST_INIT(&pool->list);
-    strmap_init(&pool->providers);
+    providers_init(&pool->providers);
     return pool;
 }
 
@@ -399,8 +482,9 @@ static void stop(struct pool *pool)
     pthread_mutex_unlock(&pool->lock);
     if (pool->has_begun)
         pthread_join(pool->sweeper, NULL);
+    finder_stop(pool->finder); /* it ends processes, too */
     while ((pooled = LIST_FIRST(&pool->list))) {
-        LIST_REMOVE(pooled, entry);
+        drop(pool, pooled);
         pooled_free(pooled);
     }
 }
@@ -412,9 +496,7 @@ void pool_free(struct pool *pool)
     stop(pool);
     processes_free(pool->processes);
     http_loop_free(pool->loop);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&pool->providers, e));)
-        provider_free(e->value);
-    strmap_done(&pool->providers);
+    providers_done(&pool->providers);
     finder_free(pool->finder);
     if (pool->folder) {
         folder_remove(pool->folder);

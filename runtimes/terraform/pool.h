@@ -7,10 +7,17 @@
  * calls, or has grown by much memory, because providers keep memory of each call; or when it has
  * left a call without an answer, because it may do so with all that follow.
  *
+ * Whoever needs a process first starts it, and others wait for that. If it ends the start because
+ * its own time is over, or it was cancelled, one of the others begins anew: each has its own
+ * deadline. Any other failure of the start is everybody's.
+ *
  * The number of processes and their memory are bounded (quota.h): at the bound an idle one is
  * stopped, or the caller waits. If a namespace that has no process waits for 10 s, the largest one
  * of the namespace with the most memory is retired: nobody gets it any more, and it ends when the
  * calls to it have. So a first process is waited for as long as somebody else's longest call takes.
+ *
+ * Idle ones are stopped as well when the copy of another package needs the room that theirs take
+ * (package/cache.h).
  *
  * Thread-safe.
  */
@@ -24,11 +31,12 @@
 struct pool;
 
 struct pool_config {
-    struct finder_config finder;   /* cache: NULL: in the folder */
+    struct finder_config finder;   /* cache: NULL: in the folder; make_room is the pool's */
     const struct source *allowed;  /* providers that may run */
     size_t n_allowed;
     const char *folder;            /* for temporary folders of processes */
     int64_t memory;                /* bytes of all processes; 0: no limit */
+    int64_t start_time; /* ms for a process to start and to be configured; 0: 60 s */
     bool allow_unconfined;         /* plugin.h */
 };
 

@@ -74,6 +74,55 @@ struct pooled *pooled_find_idle(struct pooled_list *list, const char *namespace_
     return found;
 }
 
+/* Those that were not used for the longest time come first. */
+static size_t list_idle(struct pooled_list *list, struct pooled *ret[QUOTA_PROCESSES])
+{
+    struct pooled *pooled;
+    size_t n = 0, at;
+
+    LIST_FOREACH(pooled, list, entry) {
+        if (pooled->users || n == QUOTA_PROCESSES)
+            continue;
+        for (at = n++; at && ret[at - 1]->idle_since > pooled->idle_since; at--)
+            ret[at] = ret[at - 1];
+        ret[at] = pooled;
+    }
+    return n;
+}
+
+static bool has_room_without(struct cache *cache, uint64_t bytes, struct pooled *const *ended,
+                             size_t n)
+{
+    struct package *packages[QUOTA_PROCESSES];
+
+    for (size_t i = 0; i < n; i++)
+        packages[i] = ended[i]->package;
+    return cache_fits(cache, bytes, packages, n);
+}
+
+bool pooled_find_room(struct pooled_list *list, struct cache *cache, uint64_t bytes,
+                      struct pooled *ret[QUOTA_PROCESSES], size_t *ret_n)
+{
+    size_t n = list_idle(list, ret);
+
+    *ret_n = 0;
+    if (!has_room_without(cache, bytes, ret, n))
+        return false;
+    /* Who was used last is spared first, as is who would end in vain: a copy may be used by others,
+     * too. */
+    for (size_t i = n; i-- > 0;) {
+        struct pooled *spared = ret[i];
+
+        ret[i] = ret[n - 1];
+        if (has_room_without(cache, bytes, ret, n - 1))
+            n--;
+        else
+            ret[i] = spared;
+    }
+    *ret_n = n;
+    return true;
+}
+
 static int64_t memory_of(const struct pooled_list *list, const char *namespace_name)
 {
     const struct pooled *pooled;
@@ -138,6 +187,7 @@ enum quota_answer pooled_ask(struct pooled_list *list, const char *namespace_nam
         if (!str_equal(pooled->namespace_name, namespace_name))
             continue;
         use.of_namespace++;
+        use.retired += pooled->is_retired;
         use.memory_of_namespace += pooled->memory;
     }
     return quota_ask(&use);

@@ -23,6 +23,7 @@ struct pooled {
     int64_t first_memory, memory; /* bytes: when it was ready, and when it was last looked at */
     enum pooled_phase phase;
     struct error error; /* of the start */
+    bool is_given_up; /* the caller who started it had no more time, or was cancelled */
     unsigned users;     /* who use it, or wait for it */
     unsigned uses;
     bool is_retired; /* it is given to nobody any more */
@@ -51,6 +52,10 @@ struct pooled *pooled_find(struct pooled_list *list, const struct provider *prov
 /* The one that was not used for the longest time, of a namespace or (NULL) of all; NULL: all are in
  * use. */
 struct pooled *pooled_find_idle(struct pooled_list *list, const char *namespace_name);
+/* Those to end so that a package of so many bytes has room in a cache: as few as possible that are
+ * idle, and were not used for the longest time. False: there is no room without them, either. */
+bool pooled_find_room(struct pooled_list *list, struct cache *cache, uint64_t bytes,
+                      struct pooled *ret[QUOTA_PROCESSES], size_t *ret_n);
 /* The largest that is not retired, of the namespace whose processes have the most memory; NULL: all
  * are retired. */
 struct pooled *pooled_find_largest(struct pooled_list *list);

@@ -28,6 +28,9 @@ struct provider {
     char *program;
     char *h1; /* of its package (package/hash.h) */
 
+    unsigned users;       /* its processes, and who wait for one; kept by providers.h */
+    int64_t unused_since; /* ms; likewise */
+
     pthread_mutex_t lock; /* of what follows */
     struct tf_schema *own; /* of its configuration; NULL: not known yet */
     struct strmap schemas; /* type, that of a data source with its prefix -> struct tf_schema */

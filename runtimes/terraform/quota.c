@@ -24,6 +24,16 @@ static enum quota_answer ask_first(const struct quota_use *use)
     return use->beyond < most_beyond(use->memory_limit) ? QUOTA_BEYOND : QUOTA_FIRST_FULL;
 }
 
+/* In place of one that serves nobody new. */
+static enum quota_answer ask_another(const struct quota_use *use)
+{
+    if (is_beyond(use->memory_of_namespace, use->memory_limit / 2))
+        return QUOTA_OWN_FULL;
+    if (use->processes >= QUOTA_PROCESSES || is_beyond(use->memory, use->memory_limit))
+        return QUOTA_FULL;
+    return QUOTA_FREE;
+}
+
 static enum quota_answer ask_more(const struct quota_use *use)
 {
     int64_t limit = use->memory_limit;
@@ -38,5 +48,7 @@ static enum quota_answer ask_more(const struct quota_use *use)
 
 enum quota_answer quota_ask(const struct quota_use *use)
 {
-    return use->of_namespace ? ask_more(use) : ask_first(use);
+    if (!use->of_namespace)
+        return ask_first(use);
+    return use->of_namespace == 1 && use->retired ? ask_another(use) : ask_more(use);
 }

@@ -9,6 +9,12 @@
  * A process may grow beyond what it was allowed for. So that this holds up nobody else, a few
  * namespaces get their first process beyond the limit: as many as would fit into the last quarter,
  * but one at least. If these are taken, too, somebody else's process has to end (pool.h).
+ *
+ * A process that is retired (pooled.h) counts until it has ended, since it takes what it takes
+ * until then: a namespace that could have others in place of those that have long calls would soon
+ * have all. But it serves nobody new. So a namespace that has that one alone may have one more out
+ * of what is there for those that have none. Nothing is begun beyond the limit for it, and nobody's
+ * process is retired: whoever loses one to it would take the next one's.
  */
 #ifndef RUNTIMES_TERRAFORM_QUOTA_H
 #define RUNTIMES_TERRAFORM_QUOTA_H
@@ -27,7 +33,8 @@ struct quota_use {
     size_t processes, of_namespace; /* of the namespace that wants one more */
     int64_t memory, memory_of_namespace; /* bytes, with one more */
     int64_t memory_limit;                /* 0: none */
-    size_t beyond; /* processes that were started beyond the limit */
+    size_t beyond;  /* processes that were started beyond the limit */
+    size_t retired; /* of that namespace's */
 };
 
 enum quota_answer {

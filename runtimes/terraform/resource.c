@@ -341,7 +341,7 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
 
 int resource_apply(const struct resource_type *type, const struct buf *prior,
                    const struct tf_state *planned, const struct buf *config, struct tf_state *ret,
-                   bool *ret_told, bool *ret_sent, struct error *error)
+                   bool *ret_told, enum plugin_delivery *ret_delivery, struct error *error)
 {
     Tfplugin__DynamicValue before = value_of(prior), after = value_of(&planned->value);
     Tfplugin__DynamicValue wanted = value_of(config);
@@ -357,7 +357,7 @@ int resource_apply(const struct resource_type *type, const struct buf *prior,
     request.planned_private = binary(&planned->private);
     *ret_told = false;
     r = plugin_call(type->instance->plugin, PLUGIN_APPLY, &request.base, type->call, &answer,
-                    ret_sent, error);
+                    ret_delivery, error);
     if (r < 0)
         return r;
     *ret_told = true;

@@ -75,9 +75,9 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
                   struct error *error);
 
 /* ret: what is there afterwards, also after an error that the provider told of (*ret_told).
- * *ret_sent: the provider may have got the call. config NULL: a deletion. */
+ * config NULL: a deletion. */
 int resource_apply(const struct resource_type *type, const struct buf *prior,
                    const struct tf_state *planned, const struct buf *config, struct tf_state *ret,
-                   bool *ret_told, bool *ret_sent, struct error *error);
+                   bool *ret_told, enum plugin_delivery *ret_delivery, struct error *error);
 
 #endif

@@ -72,7 +72,8 @@ struct tf_step {
     struct runtime_step base; /* first */
     struct pool *pool;
     struct need *need;
-    const struct provider *provider; /* that planned it, and so is to carry it out */
+    char *provider;      /* provider_key() of the one that planned it, and so is to carry it out */
+    char *provider_name; /* for messages */
     char *type;
     const struct value *sensitive; /* of the memory (memory.h); or NULL */
     struct buf prior;        /* null: the object is created */

@@ -9,9 +9,6 @@ Whether a creation happened that was not answered nobody can know. The resource 
 the creation may still take effect, which is 25 minutes (the next operator's clock is set ahead by them), and
 afterwards until somebody says what became of it."""
 
-import base64
-import gzip
-import json
 import os
 import re
 import signal
@@ -23,7 +20,7 @@ import pytest
 from kusion_e2e.controller import Controller
 from kusion_e2e.paths import ROOT
 from kusion_e2e.specs import Spec
-from kusion_e2e.states import states
+from kusion_e2e.states import open_state, states
 from kusion_e2e.terraform import mirror, new_backend, thing, thing_id, things_flags
 from kusion_e2e.wait import eventually
 
@@ -131,8 +128,8 @@ class Life:
     def records(self):
         """Of State: status and whether it is deposed."""
         for head in states(self.spec.cluster, self.spec.namespace):
-            found = opened(head)
-            if found["spec"]["name"] == self.name:
+            found = open_state(head)
+            if found and found["spec"]["name"] == self.name:
                 return [one["record"] for one in found["resources"]]
         return []
 
@@ -194,10 +191,6 @@ class Life:
     def release(self):
         self.hold.release(lost=self.moment.fate == NEVER)
         self.hold = None
-
-
-def opened(head):
-    return json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
 
 
 def without_repeated_puts(changes):

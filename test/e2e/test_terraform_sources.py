@@ -80,6 +80,20 @@ def test_a_packed_mirror(operator, tenant, tmp_path):
     finish(spec)
 
 
+def test_a_provider_that_comes_later(operator, tenant, tmp_path):
+    """The Spec goes on by itself."""
+    folder = tmp_path / "mirror"
+    folder.mkdir()
+    controller = operator("--terraform-plugin-dir", folder)
+    spec = Spec(controller.cluster, tenant)
+    spec.apply([pet()], retryInterval="1s").wait("False")
+    assert failure(spec)["reason"] == "ProviderNotFound", failure(spec)
+    assert "--terraform-plugin-dir" in failure(spec)["message"], failure(spec)
+    pack("random", folder)
+    spec.wait("True")
+    finish(spec)
+
+
 def test_a_network_mirror(operator, tenant, registry):
     controller = operator("--terraform-network-mirror", registry.mirror, "--terraform-ca-file", registry.ca)
     spec = Spec(controller.cluster, tenant)
@@ -187,6 +201,25 @@ def test_a_provider_that_was_changed_does_not_run(operator, tenant, tmp_path):
     spec.wait("True")
     finish(other)
     finish(spec)
+
+
+def test_an_idle_process_makes_room_for_another_version(operator, tenant, tmp_path):
+    """The copy that it has is all that there is room for."""
+    package, version = unpacked("random")
+    other_version = "99.0.0"
+    for one in (version, other_version):
+        copy = tmp_path / "mirror" / HOST / "hashicorp/random" / one / package.name
+        shutil.copytree(package, copy)
+        (copy / "NOTICE").write_text(f"It is another package than others: {one}.")
+    size = sum(path.stat().st_size for path in copy.rglob("*") if path.is_file())
+    controller = operator("--terraform-plugin-dir", tmp_path / "mirror", "--terraform-cache-dir", tmp_path / "cache",
+                          "--terraform-cache-size", f"{size * 3 // 2 // 1024}Ki")
+    specs = [Spec(controller.cluster, tenant, name) for name in ("one", "another")]
+    for spec, wanted in zip(specs, (version, other_version)):
+        spec.apply([pet(provider=f"hashicorp/random/{wanted}")]).wait("True", 20)
+        assert len(os.listdir(tmp_path / "cache/kusion-packages")) == 1, "the other's copy made room"
+    for spec in specs:
+        finish(spec)
 
 
 def test_what_the_lock_file_does_not_list_does_not_run(operator, tenant, tmp_path):

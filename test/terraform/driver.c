@@ -28,7 +28,8 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/runtime.h"
 
-#define THREADS 8
+#define THREADS     32
+#define PARALLELISM 10
 #define TIMEOUT 120000 /* ms */
 
 struct driver {
@@ -188,7 +189,7 @@ static int begin(const struct driver *driver, const char *name, struct operation
         .runtimes = (struct runtime *const *)&driver->runtime,
         .n_runtimes = 1,
         .scope = {.key = {"test", name}, .spec_uid = "1", .thorough = true},
-        .parallelism = THREADS,
+        .parallelism = PARALLELISM,
         .timeout = TIMEOUT,
         .keeps_state = true,
     };

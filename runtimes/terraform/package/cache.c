@@ -155,11 +155,16 @@ static struct copy *find_oldest(const struct cache *cache)
     return oldest;
 }
 
+static bool has_room(const struct cache *cache, uint64_t bytes)
+{
+    return bytes_of(cache, true) + bytes <= cache->most_bytes;
+}
+
 /* Drops what was not used for the longest time. False: those in use do not leave that room; then
  * nothing is dropped, because it may be all that others have while no source answers. */
 static bool make_room(struct cache *cache, uint64_t bytes)
 {
-    if (bytes_of(cache, true) + bytes > cache->most_bytes)
+    if (!has_room(cache, bytes))
         return false;
     while (bytes_of(cache, false) + bytes > cache->most_bytes)
         drop_copy(find_oldest(cache));
@@ -361,11 +366,25 @@ uint64_t cache_room(const struct cache *cache)
     return cache->most_bytes < MOST_BYTES ? cache->most_bytes : MOST_BYTES;
 }
 
+bool cache_fits(struct cache *cache, uint64_t bytes, struct package *const *given_back, size_t n)
+{
+    bool fits;
+
+    pthread_mutex_lock(&cache->lock);
+    for (size_t i = 0; i < n; i++)
+        ((struct copy *)given_back[i])->users--;
+    fits = has_room(cache, bytes);
+    for (size_t i = 0; i < n; i++)
+        ((struct copy *)given_back[i])->users++;
+    unlock(cache);
+    return fits;
+}
+
 int cache_begin(struct cache *cache, struct staging *ret, struct error *error)
 {
     int r = shelf_make(cache->folder, error); /* somebody may have removed it */
 
-    return r < 0 ? r : shelf_stage(cache->folder, ret, error);
+    return r < 0 ? r : staging_begin(cache->folder, ret, error);
 }
 
 /* With the lock. The staged files, or those that another operator has put there meanwhile, which
@@ -386,6 +405,24 @@ static int place(struct cache *cache, struct staging *staging, const char *name,
     return take(cache, copy, ret, error);
 }
 
+static unsigned long long in_mib(uint64_t bytes)
+{
+    return (unsigned long long)((bytes + (1u << 20) - 1) >> 20);
+}
+
+static int is_full(const struct cache *cache, uint64_t bytes, struct error *error)
+{
+    struct error failure = {0};
+
+    err_set(&failure, ERR_UNAVAILABLE, CACHE_FULL,
+            "the providers that run leave no room for it: it has %llu MiB, theirs have %llu MiB, "
+            "and --terraform-cache-size is %llu MiB",
+            in_mib(bytes), in_mib(bytes_of(cache, true)), in_mib(cache->most_bytes));
+    err_hint(&failure, "it is tried again; raise --terraform-cache-size, or let the Specs use "
+                       "fewer versions of providers at once");
+    return err_copy(error, &failure);
+}
+
 /* With the lock. Whoever is quicker makes it: the files are the same. */
 static int put(struct cache *cache, struct staging *staging, const char *name, const char *h1,
                uint64_t bytes, struct package **ret, struct error *error)
@@ -395,10 +432,7 @@ static int put(struct cache *cache, struct staging *staging, const char *name, c
     if (take_one(cache, &(struct which){.prefix = name}, ret, NULL) >= 0)
         return 0;
     if (!make_room(cache, bytes))
-        return err_set(error, ERR_UNAVAILABLE, "ProviderCacheFull",
-                       "the providers that are in use leave no room for it: "
-                       "--terraform-cache-size is %llu MiB",
-                       (unsigned long long)(cache->most_bytes >> 20));
+        return is_full(cache, bytes, error);
     r = place(cache, staging, name, h1, bytes, ret, error);
     if (r == ERR_NOT_FOUND)
         r = place(cache, staging, name, h1, bytes, ret, error);

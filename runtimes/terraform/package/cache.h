@@ -20,7 +20,10 @@
 #ifndef RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
 #define RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
 
+#include "runtimes/terraform/package/staging.h"
 #include "runtimes/terraform/package/writer.h"
+
+#define CACHE_FULL "ProviderCacheFull"
 
 struct cache;
 
@@ -50,22 +53,17 @@ int cache_find_hash(struct cache *cache, const char *h1, struct package **ret, s
 void package_give_back(struct package *package);
 DEFINE_CLEANUP(struct package *, package_give_back)
 
-/* A copy in the making: a folder for its files, and one for what is needed meanwhile. */
-struct staging {
-    char *folder; /* of all */
-    int lock;
-    int files; /* a descriptor of the folder for files, which is STAGING_FILES in it */
-};
-#define STAGING_INIT  {.lock = -1, .files = -1}
-#define STAGING_FILES "files"
-
+/* A copy in the making: staging_done() also after an error. */
 int cache_begin(struct cache *cache, struct staging *ret, struct error *error);
-void staging_done(struct staging *staging); /* removes what was not kept */
 /* How many bytes of files one package may have. */
 uint64_t cache_room(const struct cache *cache);
 
-/* Makes its files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE ProviderCacheFull: those in use
- * leave no room. */
+/* Whether there is room for a package of so many bytes, or would be if these uses of copies were
+ * given back, too. */
+bool cache_fits(struct cache *cache, uint64_t bytes, struct package *const *given_back, size_t n);
+
+/* Makes its files a copy. zh: NULL: of no archive. ERR_UNAVAILABLE CACHE_FULL: those in use leave
+ * no room; then the files stay where they are. */
 int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
                const struct package_writer *writer, const char *h1, struct package **ret,
                struct error *error);

@@ -10,10 +10,9 @@
 
 #include "engine/base/str.h"
 #include "runtimes/io/close.h"
+#include "runtimes/terraform/package/staging.h"
 #include "runtimes/terraform/package/writer.h"
 #include "runtimes/terraform/plugin/folder.h"
-
-#define NEW_PREFIX ".new-"
 
 static bool is_dots(const char *name)
 {
@@ -98,7 +97,7 @@ int shelf_read(const char *shelf,
     while ((entry = readdir(folder))) {
         const char *name = entry->d_name;
 
-        if (str_has_prefix(name, NEW_PREFIX))
+        if (str_has_prefix(name, STAGING_PREFIX))
             remove_left(shelf, name);
         else if (!is_dots(name) &&
                  fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -108,44 +107,12 @@ int shelf_read(const char *shelf,
     return 0;
 }
 
-/* ---- Folders under way ---- */
-
-/* free() */
-static char *new_path(const char *shelf)
-{
-    return str_printf("%s/" NEW_PREFIX "XXXXXX", shelf);
-}
-
-int shelf_stage(const char *shelf, struct staging *ret, struct error *error)
-{
-    _cleanup_free_ char *folder = new_path(shelf);
-    _cleanup_free_ char *files = NULL;
-
-    if (!mkdtemp(folder))
-        return shelf_failed(shelf, strerrordesc_np(errno), error);
-    ret->folder = TAKE(folder);
-    ret->lock = open(ret->folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    files = str_printf("%s/" STAGING_FILES, ret->folder);
-    if (ret->lock < 0 || flock(ret->lock, LOCK_EX | LOCK_NB) < 0 || mkdir(files, 0700) < 0 ||
-        (ret->files = open(files, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
-        return shelf_failed(shelf, strerrordesc_np(errno), error);
-    return 0;
-}
-
-void staging_done(struct staging *staging)
-{
-    folder_remove(staging->folder);
-    if (staging->files >= 0)
-        close(staging->files);
-    if (staging->lock >= 0)
-        close(staging->lock);
-    *staging = (struct staging)STAGING_INIT;
-}
+/* ---- What is to go ---- */
 
 char *shelf_put_aside(const char *shelf, const char *name)
 {
     _cleanup_free_ char *from = str_printf("%s/%s", shelf, name);
-    _cleanup_free_ char *to = new_path(shelf);
+    _cleanup_free_ char *to = staging_template(shelf);
 
     if (!mkdtemp(to))
         return NULL;

@@ -9,16 +9,13 @@
 #include <time.h>
 
 #include "engine/base/error.h"
-#include "runtimes/terraform/package/cache.h"
 
 /* Makes the folder, and the one that it is in, if they are missing. ERR_UNAVAILABLE
  * ProviderCacheFailed: it cannot be used, or others may write in it. */
 int shelf_make(const char *shelf, struct error *error);
 
-/* A folder for a package in the making. Errors as above. */
-int shelf_stage(const char *shelf, struct staging *ret, struct error *error);
-
-/* What is there: calls for each copy; removes what operators left under way that are gone. */
+/* What is there: calls for each copy; removes what operators left under way that are gone
+ * (package/staging.h). Errors as above. */
 int shelf_read(const char *shelf,
                void (*on_copy)(void *arg, const char *name, uint64_t bytes, struct timespec used),
                void *arg, struct error *error);

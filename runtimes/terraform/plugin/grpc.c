@@ -48,14 +48,25 @@ static char *decode_text(const char *text)
     return utf8_show(decoded.data);
 }
 
+/* grpc.io/docs/guides/status-codes */
+enum {
+    GRPC_CANCELLED = 1,
+    GRPC_DEADLINE_EXCEEDED = 4,
+    GRPC_RESOURCE_EXHAUSTED = 8,
+    GRPC_UNIMPLEMENTED = 12,
+    GRPC_UNAVAILABLE = 14,
+};
+
 /* gRPC's statuses that mean something to us. */
 static const struct {
     int status, code;
     const char *reason;
 } statuses[] = {
-    {1, ERR_UNAVAILABLE, NULL}, /* cancelled, by a Stop */
-    {4, ERR_TIMEOUT, NULL},      {8, ERR_TOO_LARGE, NULL}, {12, ERR_UNSUPPORTED, "InvalidProvider"},
-    {14, ERR_UNAVAILABLE, NULL},
+    {GRPC_CANCELLED, ERR_UNAVAILABLE, NULL}, /* by a Stop */
+    {GRPC_DEADLINE_EXCEEDED, ERR_TIMEOUT, NULL},
+    {GRPC_RESOURCE_EXHAUSTED, ERR_TOO_LARGE, NULL},
+    {GRPC_UNIMPLEMENTED, ERR_UNSUPPORTED, "InvalidProvider"},
+    {GRPC_UNAVAILABLE, ERR_UNAVAILABLE, NULL},
 };
 
 static int read_status(const struct http_response *response, int *ret_status, struct error *error)
@@ -108,14 +119,30 @@ static void describe(const struct grpc_request *request, struct error *failure)
         err_set(failure, ERR_UNAVAILABLE, NULL, "its process cannot be reached");
 }
 
+/* Libraries and proxies give these by themselves, while the provider goes on. */
+static bool is_of_transport(int status)
+{
+    return status == GRPC_CANCELLED || status == GRPC_DEADLINE_EXCEEDED ||
+           status == GRPC_UNAVAILABLE;
+}
+
+enum plugin_delivery grpc_delivery(int r, bool was_sent, int status)
+{
+    bool is_whole = r >= 0 || r == ERR_TOO_LARGE; /* one that has too much is an answer, too */
+
+    if (is_whole && !is_of_transport(status))
+        return PLUGIN_ANSWERED;
+    return is_whole || was_sent ? PLUGIN_SENT : PLUGIN_NOT_SENT;
+}
+
 int grpc_call(struct http_client *client, const struct grpc_request *request,
-              struct http_response *response, int *ret_status, struct error *error)
+              struct http_response *response, struct grpc_end *ret_end, struct error *error)
 {
     static const char *const headers[] = {"content-type: application/grpc", "te: trailers"};
     static const char *const fields[] = {"grpc-status", "grpc-message"};
     _cleanup_buf_ struct buf body = BUF_INIT;
     struct error failure = {0}, refusal = {0};
-    int r;
+    int r, refused;
 
     write_request(&body, request->message);
     r = http_do(client,
@@ -134,13 +161,15 @@ int grpc_call(struct http_client *client, const struct grpc_request *request,
                                        .fields = fields,
                                        .n_fields = ARRAY_SIZE(fields)},
                 response, &failure);
-    if (read_status(response, ret_status, &refusal) < 0)
+    refused = read_status(response, &ret_end->status, &refusal);
+    ret_end->delivery = grpc_delivery(r, response->sent, ret_end->status);
+    if (refused < 0)
         return err_copy(error, &refusal);
     if (r < 0) {
         describe(request, &failure);
         return err_copy(error, &failure);
     }
-    if (*ret_status == GRPC_NO_STATUS)
+    if (ret_end->status == GRPC_NO_STATUS)
         return err_set(error, ERR_INTERNAL, "ProviderFailed",
                        "its answer has no status of gRPC (HTTP status %d)", response->status);
     return 0;

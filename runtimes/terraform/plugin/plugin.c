@@ -109,18 +109,18 @@ static void describe_start(struct plugin *plugin, struct error *error)
 }
 
 /* What gives a call more time. The Spec's timeout does not end a change. */
-#define MORE_FOR_A_CHANGE "raise the resource's own timeouts (attributes.timeouts), if it has them"
-#define MORE_FOR_OTHERS   "raise the timeout of the Spec"
+#define MORE "if it needs more time, "
+#define MORE_FOR_A_CHANGE \
+    MORE "raise the resource's own timeouts (attributes.timeouts), if it has them"
+#define MORE_FOR_OTHERS MORE "raise the timeout of the Spec"
 
 /* What to do, unless that is said already. */
-static void advise(struct error *failure, const char *more_time)
+static void advise(struct error *failure, const char *late_hint)
 {
     if (*err_hints(failure->message) || failure->code == ERR_CANCELLED)
         return;
     if (failure->code == ERR_TIMEOUT)
-        err_hint(failure,
-                 "the next attempt is made with a new process of it; if it needs more time, %s",
-                 more_time);
+        err_hint(failure, "the next attempt is made with a new process of it; %s", late_hint);
     else if (failure->code == ERR_UNAVAILABLE)
         err_hint(failure, "the next attempt is made with a new process of it; if that fails, too, "
                           "use another version of the provider (extensions.provider)");
@@ -180,53 +180,59 @@ static int drain_prints(struct plugin *plugin, struct error *error)
 
 /* The first call makes the connection (http.h). Its answer does not matter: one that comes shows
  * that the provider can be called. */
-static int make_connection(struct plugin *plugin, int64_t deadline, struct cancel *cancel,
+static int make_connection(struct plugin *plugin, const struct plugin_call *call,
                            struct error *error)
 {
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    struct grpc_end end;
     Tfplugin__Empty empty;
-    int status, r;
+    int r;
 
     tfplugin__empty__init(&empty);
     r = grpc_call(plugin->client,
                   &(struct grpc_request){.path = "/grpc.health.v1.Health/Check",
                                          .message = &empty.base,
                                          .max_answer = MAX_ANSWER_BYTES,
-                                         .timeout = time_left(deadline),
-                                         .cancel = cancel},
-                  &response, &status, error);
+                                         .timeout = time_left(call->deadline),
+                                         .cancel = call->cancel},
+                  &response, &end, error);
     if (!response.status)
         return r;
     err_clear(error);
     return drain_prints(plugin, error);
 }
 
-static int reach(struct plugin *plugin, const struct plugin_config *config, int64_t deadline,
-                 struct cancel *cancel, struct error *error)
+static int reach(struct plugin *plugin, const struct plugin_config *config,
+                 const struct plugin_call *call, struct error *error)
 {
     _cleanup_free_ char *line = NULL;
     int r = start_process(plugin, config, error);
 
     if (r >= 0)
-        r = process_wait_line(plugin->process, deadline, cancel, &line, error);
+        r = process_wait_line(plugin->process, call->deadline, call->cancel, &line, error);
     if (r >= 0)
         r = handshake_read(line, plugin->folder, &plugin->handshake, error);
     if (r >= 0)
         r = make_client(plugin, config->loop, error);
-    return r < 0 ? r : make_connection(plugin, deadline, cancel, error);
+    return r < 0 ? r : make_connection(plugin, call, error);
 }
 
-static void advise_start(struct error *failure)
+static const char *late_hint(const struct plugin_call *call)
+{
+    return call->late_hint ? call->late_hint : MORE_FOR_OTHERS;
+}
+
+static void advise_start(const struct plugin_call *call, struct error *failure)
 {
     if (failure->code == ERR_INVALID || failure->code == ERR_TOO_LARGE ||
         (failure->code == ERR_UNSUPPORTED && !str_equal(failure->reason, "ProviderNotConfined")))
         err_hint(failure, "check that its package has a provider of Terraform for this platform, "
                           "or use another version of it (extensions.provider)");
     else
-        advise(failure, MORE_FOR_OTHERS);
+        advise(failure, late_hint(call));
 }
 
-int plugin_start(const struct plugin_config *config, int64_t deadline, struct cancel *cancel,
+int plugin_start(const struct plugin_config *config, const struct plugin_call *call,
                  struct plugin **ret, struct error *error)
 {
     _cleanup_(plugin_free_p) struct plugin *plugin = NEW(struct plugin);
@@ -236,12 +242,12 @@ int plugin_start(const struct plugin_config *config, int64_t deadline, struct ca
     plugin->name = str_new(config->name);
     r = folder_make(config->folder, &plugin->folder, &failure);
     if (r >= 0)
-        r = reach(plugin, config, deadline, cancel, &failure);
+        r = reach(plugin, config, call, &failure);
     if (r < 0) {
         atomic_store(&plugin->is_stuck, true);
         describe_start(plugin, &failure);
         err_wrap(&failure, "the provider %s did not start", plugin->name);
-        advise_start(&failure);
+        advise_start(call, &failure);
         return err_copy(error, &failure);
     }
     *ret = TAKE(plugin);
@@ -321,21 +327,22 @@ static int unpack(const struct http_response *response, const ProtobufCMessageDe
 }
 
 /* A dying process closes its socket a moment before it ends. */
-static void explain(struct plugin *plugin, enum plugin_method method, struct error *failure)
+static void explain(struct plugin *plugin, enum plugin_method method,
+                    const struct plugin_call *call, struct error *failure)
 {
-
     if (failure->code == ERR_UNAVAILABLE)
         process_wait_end(plugin->process, system_clock.monotonic(&system_clock) + 200);
     describe_end(plugin, failure);
     err_wrap(failure, "the provider %s: %s", plugin->name,
              methods[method].names[plugin->handshake.protocol - 5]);
-    advise(failure, methods[method].is_change ? MORE_FOR_A_CHANGE : MORE_FOR_OTHERS);
+    advise(failure, methods[method].is_change ? MORE_FOR_A_CHANGE : late_hint(call));
 }
 
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
-                const struct plugin_call *call, void *ret, bool *ret_sent, struct error *error)
+                const struct plugin_call *call, void *ret, enum plugin_delivery *ret_delivery,
+                struct error *error)
 {
-    int protocol = plugin->handshake.protocol, status, r;
+    int protocol = plugin->handshake.protocol, r;
     const char *name = methods[method].names[protocol - 5];
     _cleanup_free_ char *path = str_printf("/tfplugin%d.Provider/%s", protocol, name);
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
@@ -346,17 +353,18 @@ int plugin_call(struct plugin *plugin, enum plugin_method method, const Protobuf
                                 .cancel = call->cancel,
                                 .is_change = methods[method].is_change,
                                 .permit = methods[method].is_change ? call->permit : NULL};
+    struct grpc_end end;
     struct error failure = {0};
 
-    r = grpc_call(plugin->client, &grpc, &response, &status, &failure);
-    if (ret_sent)
-        *ret_sent = response.sent;
+    r = grpc_call(plugin->client, &grpc, &response, &end, &failure);
+    if (ret_delivery)
+        *ret_delivery = end.delivery;
     if (r >= 0)
         r = unpack(&response, methods[method].answer, ret, &failure);
     if (r < 0) {
-        if (r == ERR_TIMEOUT && status == GRPC_NO_STATUS && grpc.timeout >= STUCK_AFTER)
+        if (r == ERR_TIMEOUT && end.status == GRPC_NO_STATUS && grpc.timeout >= STUCK_AFTER)
             atomic_store(&plugin->is_stuck, true);
-        explain(plugin, method, &failure);
+        explain(plugin, method, call, &failure);
         return err_copy(error, &failure);
     }
     return 0;
@@ -369,8 +377,8 @@ static void shut_down(struct plugin *plugin)
 {
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     int64_t deadline = system_clock.monotonic(&system_clock) + SHUTDOWN_TIMEOUT;
+    struct grpc_end end;
     Tfplugin__Empty empty;
-    int status;
 
     tfplugin__empty__init(&empty);
     grpc_call(plugin->client,
@@ -378,7 +386,7 @@ static void shut_down(struct plugin *plugin)
                                      .message = &empty.base,
                                      .max_answer = MAX_ANSWER_BYTES,
                                      .timeout = SHUTDOWN_TIMEOUT},
-              &response, &status, NULL);
+              &response, &end, NULL);
     process_wait_end(plugin->process, deadline);
 }
 

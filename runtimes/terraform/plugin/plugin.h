@@ -44,12 +44,20 @@ struct plugin_config {
     bool allow_unconfined; /* also where the kernel cannot guard files */
 };
 
+struct plugin_call {
+    int64_t deadline; /* ms, monotonic; CLOCK_FOREVER: none */
+    struct cancel *cancel;
+    const struct permit *permit; /* asked before an apply is sent */
+    const char *late_hint; /* what to do when a start or a read has no time left; NULL: as it is
+                              when the deadline is that of the Spec */
+};
+
 /* Starts the process and waits until it can be called. Errors may quote what it printed, and so its
- * environment: the caller hides what is secret of that. The deadline is in ms, monotonic.
+ * environment: the caller hides what is secret of that.
  * ERR_INVALID: it is no provider; ERR_UNSUPPORTED: of a protocol that we do not speak, or
  * ProviderNotConfined: the kernel cannot guard files; ERR_UNAVAILABLE, ERR_TIMEOUT,
  * ERR_CANCELLED. */
-int plugin_start(const struct plugin_config *config, int64_t deadline, struct cancel *cancel,
+int plugin_start(const struct plugin_config *config, const struct plugin_call *call,
                  struct plugin **ret, struct error *error);
 /* Asks the process to end, and kills it if it does not; at once if it is stuck. Accepts NULL. */
 void plugin_free(struct plugin *plugin);
@@ -77,23 +85,24 @@ enum plugin_method {
     PLUGIN_MOVE,
 };
 
-struct plugin_call {
-    int64_t deadline; /* ms, monotonic; CLOCK_FOREVER: none */
-    struct cancel *cancel;
-    const struct permit *permit; /* asked before an apply is sent */
+/* How far a call has come. */
+enum plugin_delivery {
+    PLUGIN_NOT_SENT, /* the provider has not got it */
+    PLUGIN_SENT,     /* the provider may have got it, and may still carry it out */
+    PLUGIN_ANSWERED, /* the provider is done with it, though its answer may be no message */
 };
 
 /*
  * Calls a method and waits for its answer: request and *ret are of the types that the method's name
- * says (Tfplugin__PlanRequest, …). *ret: tfplugin_…_free_unpacked(). *ret_sent, if not NULL, says
- * after an error whether the provider may have got the call. An apply is not cancelled once it was
- * sent.
+ * says (Tfplugin__PlanRequest, …). *ret: tfplugin_…_free_unpacked(). *ret_delivery (may be NULL) is
+ * set after an error, too. An apply is not cancelled once it was sent.
  *
  * Diagnostics of the provider are no error of the call. ERR_UNAVAILABLE: the process ended;
  * ERR_TIMEOUT; ERR_TOO_LARGE; ERR_INTERNAL: an answer that is none; what the permit said. A hint of
  * the error says what to do.
  */
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
-                const struct plugin_call *call, void *ret, bool *ret_sent, struct error *error);
+                const struct plugin_call *call, void *ret, enum plugin_delivery *ret_delivery,
+                struct error *error);
 
 #endif

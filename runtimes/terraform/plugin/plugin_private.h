@@ -31,10 +31,18 @@ struct grpc_request {
     const struct permit *permit;
 };
 
-/* The answer is in the response's body (grpc_message()). Errors are those of plugin_call().
- * *ret_status: the status of gRPC, also after an error. */
+/* Of a call, also after an error. */
+struct grpc_end {
+    int status; /* of gRPC, or GRPC_NO_STATUS */
+    enum plugin_delivery delivery;
+};
+
+/* r, was_sent: of the HTTP request; status: of gRPC, or GRPC_NO_STATUS. */
+enum plugin_delivery grpc_delivery(int r, bool was_sent, int status);
+
+/* The answer is in the response's body (grpc_message()). Errors are those of plugin_call(). */
 int grpc_call(struct http_client *client, const struct grpc_request *request,
-              struct http_response *response, int *ret_status, struct error *error);
+              struct http_response *response, struct grpc_end *ret_end, struct error *error);
 /* Where the answer's message is. */
 int grpc_message(const struct http_response *response, const unsigned char **ret,
                  size_t *ret_length, struct error *error);

@@ -1,10 +1,8 @@
 """Specs, made in a few words, and what is asked of them."""
 
-import base64
-import gzip
 import json
 
-from kusion_e2e.states import states
+from kusion_e2e.states import open_state, states
 from kusion_e2e.wait import PATIENCE, eventually
 
 
@@ -80,10 +78,8 @@ class Spec:
         """Of a small State, by id: the uid that it recorded, None for a mere intent. None, too,
         where there is no State."""
         for head in states(self.cluster, self.namespace):
-            if head["metadata"]["labels"]["api.kusion.io/document"] != "state":
-                continue  # a plan that waits for approval, say
-            state = json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
-            if state["spec"]["name"] == self.name:
+            state = open_state(head)
+            if state and state["spec"]["name"] == self.name:
                 return {one["id"]: one["record"].get("uid")
                         if one["record"]["status"] == "applied" else None
                         for one in state["resources"]}

@@ -21,6 +21,13 @@ def states(cluster, namespace):
     return [one for one in found if spec_namespace(one) == namespace]
 
 
+def open_state(head):
+    """A small State, of its head. None: another document; a State in chunks; or one that is about to be
+    written first, or is being removed."""
+    state = head.get("binaryData", {}).get("state")
+    return json.loads(gzip.decompress(base64.b64decode(state))) if state else None
+
+
 def recorded(cluster, namespace):
     """The Specs that are kept for rollbacks."""
     path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/document=spec"

@@ -12,7 +12,8 @@ from kusion_faults.life import STEP, Life
 MANUAL = {"approval": {"mode": "Manual"}}
 ENOUGH = 1000      # requests of such a life; one without faults has 290
 ROUNDS = 6         # Releases of one generation: what a fault hid needs another round
-GARBAGE = 20       # seconds within which the garbage collector takes away the Releases
+GARBAGE = 60       # seconds within which the garbage collector takes away the Releases; it looks for
+                   # new kinds every 30 s
 OWN = re.compile(r"/(specs|releases|events|leases)(/|\?|$)")
 
 

@@ -1,12 +1,11 @@
 """The namespaces in which lives take place, one after another."""
 
-import base64
-import gzip
 import json
 
 from kusion_faults import paths  # noqa: F401
 from kusion_e2e.api import Api
 from kusion_e2e.rights import account, wait_until_may
+from kusion_e2e.states import open_state
 from kusion_e2e.wait import eventually
 
 WIDGETS = "widgets.faults.kusion.io"
@@ -55,8 +54,8 @@ class Room:
     def known(self, spec):
         """The names of the objects in a Spec's State, if it is small."""
         for head in self.api.get(f"/api/v1/namespaces/{self.state}/configmaps").must().object["items"]:
-            if head["metadata"].get("annotations", {}).get("api.kusion.io/spec-name") == spec.name:
-                state = json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
+            state = open_state(head)
+            if state and state["spec"]["name"] == spec.name:
                 return {one["id"].rpartition(":")[2] for one in state["resources"]}
         return set()
 

@@ -4,15 +4,13 @@ killed. What must hold of it afterwards.
 Which write it is is told by its number alone, of those that the operator sends for the Spec from the
 beginning of the change on: each is a moment, and where there is none of that number, nothing happens."""
 
-import base64
-import gzip
-import json
 import re
 from dataclasses import dataclass
 
 from kusion_faults import paths  # noqa: F401
 from kusion_faults.faults import exactly, rule
 from kusion_e2e.specs import Spec
+from kusion_e2e.states import open_state
 from kusion_e2e.terraform import thing, thing_id
 
 # Of a held write: it was carried out, and its answer is held; it comes after the next operator; it never comes.
@@ -53,10 +51,6 @@ class Moment:
 
 def moments():
     return [Moment(change, number, fate) for change in CHANGES for number in range(MOST) for fate in FATES]
-
-
-def opened(head):
-    return json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
 
 
 def without_repeated_puts(changes):
@@ -170,9 +164,9 @@ class StateLife:
         heads = self.stage.api.get(f"/api/v1/namespaces/{self.stage.room.state}/configmaps"
                                    "?labelSelector=api.kusion.io/state,api.kusion.io/document!=spec").must()
         for head in heads.object["items"]:
-            if head["metadata"]["annotations"]["api.kusion.io/spec-name"] == self.name and \
-                    "state" in head.get("binaryData", {}):
-                return [(one["id"], one["record"]) for one in opened(head)["resources"]]
+            state = open_state(head)
+            if state and state["spec"]["name"] == self.name:
+                return [(one["id"], one["record"]) for one in state["resources"]]
         return []
 
     def is_in_doubt(self):

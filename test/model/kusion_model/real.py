@@ -1,7 +1,5 @@
 """The Spec of one sequence on a cluster: actions as requests, and what there is as plain data."""
 
-import base64
-import gzip
 import json
 import time
 
@@ -12,6 +10,7 @@ from kusion_model.compare import Live, Record, Seen
 from kusion_model.world import MANUAL
 from kusion_e2e.api import APPLY, Api
 from kusion_e2e.controller import STATE
+from kusion_e2e.states import open_state
 
 OWNER = "api.kusion.io/owner"
 TRIGGER = "api.kusion.io/reconcile-requested-at"
@@ -208,7 +207,7 @@ class Real:
         """By name: the uid, None for an intent."""
         names = {id_of(name, self.namespace): name for name in NAMES}
         for head in self._heads():
-            state = json.loads(gzip.decompress(base64.b64decode(head["binaryData"]["state"])))
+            state = open_state(head)
             return {names[one["id"]]: one["record"].get("uid")
                     if one["record"]["status"] == "applied" else None for one in state["resources"]}
         return {}
@@ -216,8 +215,7 @@ class Real:
     def _heads(self):
         path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/state"
         return [one for one in self.api.get(path).must().object["items"]
-                if self._is_mine(one["metadata"].get("annotations", {}))
-                and "state" in one.get("binaryData", {})]
+                if self._is_mine(one["metadata"].get("annotations", {})) and open_state(one)]
 
     def _is_mine(self, annotations):
         return (annotations.get("api.kusion.io/spec-namespace") == self.namespace

@@ -5,10 +5,9 @@
 
 static void what_is_new_does_not_wait(void)
 {
-    char version[] = "7";
     const struct informer_object none = {0}, known = {.was_there = true},
-                                 listed = {.was_there = true, .new_version = version},
-                                 made = {.new_version = version},
+                                 listed = {.was_there = true, .is_new = true},
+                                 made = {.is_new = true},
                                  deleting = {.was_there = true, .deleting = true};
     const struct {
         const char *note;

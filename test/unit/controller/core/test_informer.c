@@ -8,10 +8,11 @@
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
-#define OBJECT(name, uid, generation, more)                                                      \
-    "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{"       \
-    "\"namespace\":\"ns\",\"name\":\"" name "\",\"uid\":\"" uid "\",\"resourceVersion\":\"70\"," \
-    "\"generation\":" #generation more "}}"
+#define OBJECT_AT(version, name, uid, generation, more)                                    \
+    "{\"kind\":\"PartialObjectMetadata\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":{" \
+    "\"namespace\":\"ns\",\"name\":\"" name "\",\"uid\":\"" uid                            \
+    "\",\"resourceVersion\":\"" version "\",\"generation\":" #generation more "}}"
+#define OBJECT(name, uid, generation, more) OBJECT_AT("70", name, uid, generation, more)
 #define LIST(...)                                                                             \
     "{\"kind\":\"PartialObjectMetadataList\",\"apiVersion\":\"meta.k8s.io/v1\",\"metadata\":" \
     "{\"resourceVersion\":\"77\"},\"items\":[" __VA_ARGS__ "]}"
@@ -77,6 +78,10 @@ static const struct row {
     {"another under the same name", OBJECT("a", "u", 1, ""),
      EVENT("DELETED", OBJECT("a", "u", 1, "")) EVENT("ADDED", OBJECT("a", "w", 1, "")),
      "ns/a ->u.1* ns/a u.1*>- ns/a ->w.1 "},
+    {"a backup was restored", OBJECT("a", "u", 1, ""),
+     EVENT("MODIFIED", OBJECT_AT("100", "a", "u", 1, ""))
+         EVENT("MODIFIED", OBJECT_AT("99", "a", "u", 1, "")),
+     "ns/a ->u.1* ns/a u.1>u.1 "},
 };
 
 static bool has_ended(struct changes *changes)

@@ -325,11 +325,11 @@ static void it_rests_no_more_when_something_changes(void)
         struct object_version now;
         bool is_asked_for, rests;
     } rows[] = {
-        {"nothing new", {"u", 3, false, NULL}, false, true},
-        {"it is asked for", {"u", 3, false, NULL}, true, false},
-        {"a newer generation", {"u", 4, false, NULL}, false, false},
-        {"it is being deleted", {"u", 3, true, NULL}, false, false},
-        {"it is gone", {NULL, 0, false, NULL}, false, false},
+        {"nothing new", {.uid = "u", .generation = 3}, false, true},
+        {"it is asked for", {.uid = "u", .generation = 3}, true, false},
+        {"a newer generation", {.uid = "u", .generation = 4}, false, false},
+        {"it is being deleted", {.uid = "u", .generation = 3, .is_deleting = true}, false, false},
+        {"it is gone", {0}, false, false},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {

@@ -151,12 +151,12 @@ static const struct {
     struct object_version now;
     bool is_outdated;
 } tellings[] = {
-    {"as it was read", {"u", 3, false, NULL}, false},
-    {"as it was before that", {"u", 2, false, NULL}, false},
-    {"a newer generation", {"u", 4, false, NULL}, true},
-    {"it is being deleted", {"u", 3, true, NULL}, true},
-    {"it is gone", {NULL, 0, false, NULL}, true},
-    {"another of its name", {"v", 1, false, NULL}, true},
+    {"as it was read", {.uid = "u", .generation = 3}, false},
+    {"as it was before that", {.uid = "u", .generation = 2}, false},
+    {"a newer generation", {.uid = "u", .generation = 4}, true},
+    {"it is being deleted", {.uid = "u", .generation = 3, .is_deleting = true}, true},
+    {"it is gone", {0}, true},
+    {"another of its name", {.uid = "v", .generation = 1}, true},
 };
 
 static void what_is_superseded_is_cancelled_at_once(void)
@@ -185,7 +185,7 @@ static void what_is_superseded_is_cancelled_at_once(void)
  * for which the change has put the key into the queue, finds it. */
 static void what_comes_while_it_is_begun_is_not_lost(void)
 {
-    struct object_version newer = {"u", 4, false, NULL};
+    struct object_version newer = {.uid = "u", .generation = 4};
     struct fixture fixture;
     struct attempt *attempt;
 
@@ -206,7 +206,7 @@ static void what_comes_while_it_is_begun_is_not_lost(void)
 
 static void remembers_that_it_was_asked_for(void)
 {
-    struct object_version same = {"u", 3, false, NULL};
+    struct object_version same = {.uid = "u", .generation = 3};
     struct fixture fixture;
     struct attempt *attempt;
 
@@ -281,7 +281,7 @@ static void previews_are_bounded(void)
 static void a_preview_that_waits_keeps_what_it_waits_for(void)
 {
     static const char *const keys[] = {"a/r0", "a/r1", "a/r2"};
-    const struct object_version here = {"u", 1, false, NULL}, none = {0};
+    const struct object_version here = {.uid = "u", .generation = 1}, none = {0};
     struct fixture fixture;
     struct attempt *attempt = NULL;
 
@@ -312,8 +312,8 @@ static void what_left_for_a_moment_is_outdated(void)
 {
     struct fixture fixture;
     struct attempt *attempt;
-    const struct object_version here = {"u", 3, false, NULL}, other = {"v", 1, false, NULL},
-                                gone = {0};
+    const struct object_version here = {.uid = "u", .generation = 3},
+                                other = {.uid = "v", .generation = 1}, gone = {0};
 
     fixture_start(&fixture);
     operations_observe(fixture.operations, "ns/a", &here, false);
@@ -451,8 +451,8 @@ static void what_changes_does_not_wait(void)
     read_it(attempt);
     EXPECT(!operations_reserve(attempt, 60), "no memory");
     operations_leave(attempt);
-    operations_observe(fixture.operations, "ns/a", &(struct object_version){"u", 4, false, NULL},
-                       false);
+    operations_observe(fixture.operations, "ns/a",
+                       &(struct object_version){.uid = "u", .generation = 4}, false);
     expect_waiting(attempt, false, "a newer generation");
     EXPECT(operations_reserve(attempt, 40), "which needs less");
     fixture_stop(&fixture);
@@ -525,7 +525,7 @@ static void a_retry_is_later_for_the_same_failure(void)
     struct reconcile_result result;
     struct error failure = {0};
     struct release_subject subject = {.generation = 3};
-    struct object_version same = {"u", 3, false, NULL};
+    struct object_version same = {.uid = "u", .generation = 3};
 
     fixture_start(&fixture);
     attempt = begin(&fixture, "ns/a");

@@ -31,7 +31,7 @@ static void reads_again_what_waited_for_memory(void)
          .body = STATUS(403, "Forbidden", "web")},
     };
     struct fake_step script[6];
-    struct object_version listed = {"u", 3, false, NULL};
+    struct object_version listed = {.uid = "u", .generation = 3};
     struct attempt *first, *attempt;
     struct operations *operations;
     struct scene scene;
@@ -57,6 +57,75 @@ static void reads_again_what_waited_for_memory(void)
     }
     operations_free(operations);
     scene_stop(&scene);
+}
+
+#define OF_VERSION(version)                                                                   \
+    "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Spec\",\"metadata\":{\"namespace\":"     \
+    "\"team\",\"name\":\"web\",\"uid\":\"u\",\"generation\":3,\"resourceVersion\":\"" version \
+    "\"},\"spec\":{\"suspend\":true}}"
+
+/* A Spec from before its deletion, say, would not be looked at again for an interval. */
+static void a_stale_answer_is_refused(void)
+{
+    static const char specs[] = "GET /apis/api.kusion.io/v1/namespaces/team/specs/web ";
+    static const char newest[] =
+        "GET /apis/api.kusion.io/v1/namespaces/team/specs/web?resourceVersion=100 ";
+    static const char releases[] = "GET /apis/api.kusion.io/v1/namespaces/team/releases/web ";
+    const struct {
+        const char *note;
+        reconcile_fn *reconcile;
+        bool is_new;
+        struct fake_step steps[2];
+        size_t n_steps;
+    } rows[] = {
+        {"a Spec",
+         reconcile_spec,
+         false,
+         {{.expect = specs, .status = 200, .body = OF_VERSION("99")}},
+         1},
+        {"no Spec",
+         reconcile_spec,
+         false,
+         {{.expect = specs, .status = 404, .body = STATUS(404, "NotFound", "web")}},
+         1},
+        {"a new Spec",
+         reconcile_spec,
+         true,
+         {{.expect = newest, .status = 200, .body = OF_VERSION("99")},
+          {.expect = specs, .status = 200, .body = OF_VERSION("99")}},
+         2},
+        {"a Release",
+         reconcile_release,
+         false,
+         {{.expect = releases, .status = 200, .body = OF_VERSION("99")}},
+         1},
+        {"no Release",
+         reconcile_release,
+         false,
+         {{.expect = releases, .status = 404, .body = STATUS(404, "NotFound", "web")}},
+         1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct object_version shown = {.uid = "u",
+                                             .generation = 3,
+                                             .is_deleting = true,
+                                             .is_new = rows[i].is_new,
+                                             .version = "100"};
+        struct reconcile_result result;
+        struct operations *operations;
+        struct scene scene;
+
+        scene_start(&scene, rows[i].steps, rows[i].n_steps);
+        operations = operations_new(&(struct operations_config){
+            .enqueue = enqueue, .clock = &scene.clock.source, .memory = 10});
+        scene.context.operations = scene.context.previews = operations;
+        operations_observe(operations, "team/web", &shown, false);
+        result = rows[i].reconcile(&scene.context, "team/web", NULL);
+        EXPECT_INT(result.kind, RECONCILE_RETRY, rows[i].note); /* and nothing else is asked */
+        operations_free(operations);
+        scene_stop(&scene);
+    }
 }
 
 /* A reconcile that is cancelled is not tried again: nothing of the attempt stays. */
@@ -99,4 +168,4 @@ static void a_cancelled_reconcile_keeps_nothing(void)
 }
 
 SUITE(reconcile_spec, TEST(a_cancelled_reconcile_keeps_nothing),
-      TEST(reads_again_what_waited_for_memory))
+      TEST(reads_again_what_waited_for_memory), TEST(a_stale_answer_is_refused))

@@ -1,4 +1,4 @@
-"""A registry and a network mirror of providers over HTTPS, for test_finder.c: registry.py FOLDER.
+"""A registry and a network mirror of providers over HTTPS, for finder_stage.c: registry.py FOLDER.
 
 Prints its port. FOLDER gets ca.pem, and requests: one line for each. The provider's namespace says
 what is wrong with it ("good": nothing). While FOLDER has a file named down, nothing is served.

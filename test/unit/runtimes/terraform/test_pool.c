@@ -63,7 +63,8 @@ static void make_mirror(const char *mirror, const struct source *source)
     copy_program(program);
 }
 
-static void stage_init(struct stage *stage, int64_t memory)
+/* start_time: as in pool.h. */
+static void stage_begin(struct stage *stage, int64_t memory, int64_t start_time)
 {
     *stage = (struct stage){.folder = str_new("/tmp/kusion-test-XXXXXX")};
     CU_ASSERT_FATAL(mkdtemp(stage->folder) != NULL);
@@ -79,7 +80,13 @@ static void stage_init(struct stage *stage, int64_t memory)
         .n_allowed = ADDRESSES,
         .folder = stage->folder,
         .memory = memory,
+        .start_time = start_time,
         .allow_unconfined = true /* where it must be */});
+}
+
+static void stage_init(struct stage *stage, int64_t memory)
+{
+    stage_begin(stage, memory, 0);
 }
 
 static void stage_done(struct stage *stage)
@@ -140,6 +147,7 @@ struct caller {
     int64_t time;
     struct cancel *cancel;
     int result;
+    struct error error;
     pthread_t thread;
 };
 
@@ -148,7 +156,7 @@ static void *call(void *arg)
     struct caller *caller = arg;
 
     caller->result = take(caller->stage, caller->namespace_name, caller->does, caller->time,
-                          caller->cancel, NULL);
+                          caller->cancel, &caller->error);
     return NULL;
 }
 
@@ -236,11 +244,84 @@ static void a_cancelled_caller_waits_no_more(void)
     stage_done(&stage);
 }
 
+/* It hangs while it starts, and the one who started it has less time than the other. */
+static void who_waits_for_a_start_has_its_own_time(void)
+{
+    struct cancel *cancel = cancel_new(NULL);
+    struct caller hasty, patient;
+    struct stage stage;
+
+    stage_init(&stage, 0);
+    hasty =
+        (struct caller){.stage = &stage, .namespace_name = "team", .does = "stay", .time = 1000};
+    patient = (struct caller){
+        .stage = &stage, .namespace_name = "team", .does = "stay", .time = LONG, .cancel = cancel};
+    begin(&hasty);
+    wait_for_processes(&stage, 1);
+    begin(&patient);
+    pthread_join(hasty.thread, NULL);
+    EXPECT_INT(hasty.result, ERR_TIMEOUT, "it had one second");
+    EXPECT(strstr(hasty.error.message, "raise the timeout of the Spec"), hasty.error.message);
+    cancel_fire(cancel, "Superseded");
+    pthread_join(patient.thread, NULL);
+    EXPECT_INT(patient.result, ERR_CANCELLED, "it went on until it was cancelled");
+    stage_done(&stage);
+    cancel_free(cancel);
+}
+
+static void who_waits_for_a_start_waits_no_longer_than_it_may(void)
+{
+    struct cancel *cancel = cancel_new(NULL);
+    struct caller patient;
+    struct error error = {0};
+    struct stage stage;
+
+    stage_init(&stage, 0);
+    patient = (struct caller){
+        .stage = &stage, .namespace_name = "team", .does = "stay", .time = LONG, .cancel = cancel};
+    begin(&patient);
+    wait_for_processes(&stage, 1);
+    EXPECT_INT(take(&stage, "team", "stay", 300, NULL, &error), ERR_TIMEOUT, error.message);
+    EXPECT(str_has_prefix(error.message, "the provider acme/cloud 1.0.0 did not start in time"),
+           error.message);
+    EXPECT(str_has_prefix(err_hints(error.message), "\nit is tried again; if it needs more time"),
+           error.message);
+    EXPECT_INT(count_processes(&stage), 1, "it was not started twice");
+    cancel_fire(cancel, "Superseded");
+    pthread_join(patient.thread, NULL);
+    EXPECT_INT(patient.result, ERR_CANCELLED, patient.error.message);
+    stage_done(&stage);
+    cancel_free(cancel);
+}
+
+/* No timeout of a Spec changes that: the next start would take as long. */
+static void a_start_has_a_time_of_its_own(void)
+{
+    struct caller callers[2];
+    struct stage stage;
+
+    stage_begin(&stage, 0, 1000);
+    for (size_t i = 0; i < ARRAY_SIZE(callers); i++) {
+        callers[i] = (struct caller){
+            .stage = &stage, .namespace_name = "team", .does = "stay", .time = LONG};
+        begin(&callers[i]);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(callers); i++) {
+        pthread_join(callers[i].thread, NULL);
+        EXPECT_INT(callers[i].result, ERR_TIMEOUT, callers[i].error.message);
+        EXPECT(strstr(callers[i].error.message, "a start has 60 s, whatever the timeout"),
+               callers[i].error.message);
+        EXPECT(!strstr(callers[i].error.message, "raise the timeout"), callers[i].error.message);
+    }
+    stage_done(&stage);
+}
+
 /* A process is reckoned with 64 MiB, which is more than all may have. */
 static void another_namespace_gets_its_first_process_beside_one_that_has_all_memory(void)
 {
     struct cancel *cancel = cancel_new(NULL);
     struct caller hog, second;
+    struct error error = {0};
     struct stage stage;
 
     stage_init(&stage, 1 << 20);
@@ -252,8 +333,10 @@ static void another_namespace_gets_its_first_process_beside_one_that_has_all_mem
     wait_for_processes(&stage, 1);
     EXPECT_INT(take(&stage, "quiet", "complain oh", LONG, NULL, NULL), ERR_UNAVAILABLE,
                "it was started, and ended");
-    EXPECT_INT(take(&stage, "hog", "complain oh", 300, NULL, NULL), ERR_TIMEOUT,
+    EXPECT_INT(take(&stage, "hog", "complain oh", 300, NULL, &error), ERR_TIMEOUT,
                "the same namespace gets no second one");
+    EXPECT(str_has_prefix(err_hints(error.message), "\nit is tried again; raise --terraform-mem"),
+           error.message);
     begin(&second);
     wait_for_processes(&stage, 2);
     EXPECT_INT(take(&stage, "quiet", "complain oh", 300, NULL, NULL), ERR_TIMEOUT,
@@ -269,4 +352,6 @@ static void another_namespace_gets_its_first_process_beside_one_that_has_all_mem
 
 SUITE(terraform_pool, TEST(a_package_of_two_addresses_is_two_providers),
       TEST(every_caller_gets_the_error_of_the_start), TEST(a_cancelled_caller_waits_no_more),
+      TEST(who_waits_for_a_start_has_its_own_time),
+      TEST(who_waits_for_a_start_waits_no_longer_than_it_may), TEST(a_start_has_a_time_of_its_own),
       TEST(another_namespace_gets_its_first_process_beside_one_that_has_all_memory))

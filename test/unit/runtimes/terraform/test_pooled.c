@@ -1,8 +1,11 @@
 #include "runtimes/terraform/pooled.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/str.h"
+#include "runtimes/terraform/plugin/folder.h"
+#include "test/unit/runtimes/terraform/package/make_package.h"
 #include "test/unit/suite.h"
 
 #define MIB   (INT64_C(1) << 20)
@@ -10,8 +13,8 @@
 
 static struct pooled_list list;
 
-/* A process that does not exist, with so much memory. */
-static struct pooled *add(const char *namespace_name, int64_t memory)
+/* A process that does not exist. */
+static struct pooled *add_of(const char *namespace_name, int64_t memory, struct package *package)
 {
     _cleanup_(source_done) struct source source = {0};
     const struct need_owner owner = {.namespace_name = namespace_name};
@@ -20,11 +23,16 @@ static struct pooled *add(const char *namespace_name, int64_t memory)
 
     CU_ASSERT_FATAL(source_read("acme/cloud", '/', &source, NULL) == 0);
     need = need_new(&source, &owner, NULL);
-    pooled = pooled_add(&list, NULL, NULL, need);
+    pooled = pooled_add(&list, NULL, package, need);
     need_unref(need);
     pooled->memory = memory;
     pooled->users = 1;
     return pooled;
+}
+
+static struct pooled *add(const char *namespace_name, int64_t memory)
+{
+    return add_of(namespace_name, memory, NULL);
 }
 
 static void clear(void)
@@ -123,6 +131,25 @@ static void what_is_retired_serves_nobody_new(void)
     clear();
 }
 
+/* Its calls may take long, and the namespace's others are served meanwhile. */
+static void who_has_only_one_that_is_retired_gets_another(void)
+{
+    struct pooled *pooled;
+
+    clear();
+    add("others", LIMIT / 2);
+    pooled = add("team", LIMIT / 4);
+    EXPECT_INT(pooled_ask(&list, "team", LIMIT), QUOTA_FULL, "a second one");
+    pooled->is_retired = true;
+    EXPECT_INT(pooled_ask(&list, "team", LIMIT), QUOTA_FREE, "another first one");
+    pooled = add("team", QUOTA_USUAL_MEMORY);
+    EXPECT_INT(pooled_ask(&list, "team", LIMIT), QUOTA_FULL, "and no third one");
+    pooled->is_retired = true;
+    EXPECT_INT(pooled_ask(&list, "team", LIMIT), QUOTA_FULL, "whatever becomes of it");
+    EXPECT_INT(pooled_ask(&list, "quiet", LIMIT), QUOTA_FREE, "others' first are not held up");
+    clear();
+}
+
 static void the_one_that_was_idle_longest_is_found(void)
 {
     struct pooled *first, *second;
@@ -140,6 +167,62 @@ static void the_one_that_was_idle_longest_is_found(void)
     clear();
 }
 
+/* ---- Room for copies of packages ---- */
+
+/* 100 bytes are all that the cache has, of which these processes hold 90. */
+static void idle_ones_make_room_for_a_package(void)
+{
+    static const struct {
+        size_t bytes;       /* of its package */
+        int64_t idle_since; /* 0: it is in use */
+    } processes[] = {{30, 1}, {20, 4}, {20, 3}, {15, 0}, {15, 2}, {25, 5}};
+    static const struct {
+        const char *note;
+        uint64_t bytes;
+        bool has_room;
+        const char *ended;
+    } rows[] = {
+        {"there is room", 10, true, ""},
+        {"the oldest", 40, true, "0"},
+        {"those that share a copy, too", 41, true, "012"},
+        {"one of these would end in vain", 65, true, "05"},
+        {"all but the one whose copy is in use", 85, true, "0125"},
+        {"it does not fit: nothing", 86, false, ""},
+    };
+    char folder[] = "/tmp/kusion-test-XXXXXX", h1[PACKAGE_H1_SIZE];
+    struct pooled *all[ARRAY_SIZE(processes)];
+    struct cache *cache;
+
+    clear();
+    CU_ASSERT_FATAL(mkdtemp(folder) != NULL);
+    CU_ASSERT_FATAL(cache_new(folder, MAKE_PACKAGE_MOST, &cache, NULL) == 0);
+    for (size_t i = 0; i < ARRAY_SIZE(processes); i++) {
+        struct package *package = NULL;
+
+        CU_ASSERT_FATAL(make_package(cache, processes[i].bytes, h1, &package, NULL) == 0);
+        all[i] = add_of("team", MIB, package);
+        all[i]->users = !processes[i].idle_since;
+        all[i]->idle_since = processes[i].idle_since;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct pooled *found[QUOTA_PROCESSES];
+        char ended[ARRAY_SIZE(processes) + 1] = "";
+        size_t n = 0, at = 0;
+
+        EXPECT(pooled_find_room(&list, cache, rows[i].bytes, found, &n) == rows[i].has_room,
+               rows[i].note);
+        for (size_t p = 0; p < ARRAY_SIZE(processes); p++)
+            for (size_t f = 0; f < n; f++)
+                if (found[f] == all[p])
+                    ended[at++] = (char)('0' + p);
+        EXPECT_STR(ended, rows[i].ended, rows[i].note);
+    }
+    clear();
+    cache_free(cache);
+    folder_remove(str_new(folder));
+}
+
 SUITE(terraform_pooled, TEST(one_that_has_all_memory_does_not_hold_up_others),
       TEST(the_largest_makes_room), TEST(many_callers_of_a_namespace_retire_one),
-      TEST(what_is_retired_serves_nobody_new), TEST(the_one_that_was_idle_longest_is_found))
+      TEST(what_is_retired_serves_nobody_new), TEST(who_has_only_one_that_is_retired_gets_another),
+      TEST(the_one_that_was_idle_longest_is_found), TEST(idle_ones_make_room_for_a_package))

@@ -7,9 +7,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/terraform/plugin/folder.h"
+#include "test/unit/runtimes/terraform/package/make_package.h"
 #include "test/unit/suite.h"
 
-#define MOST    100 /* bytes of all copies here */
+#define MOST    MAKE_PACKAGE_MOST /* bytes of all copies here */
 #define READERS 8
 
 struct stage {
@@ -37,21 +38,10 @@ static void stage_done(struct stage *stage)
     folder_remove(stage->folder);
 }
 
-/* Keeps a package of one file of so many bytes. */
 static int keep(struct stage *stage, size_t bytes, char ret_h1[PACKAGE_H1_SIZE],
                 struct package **ret, struct error *error)
 {
-    _cleanup_(staging_done) struct staging staging = STAGING_INIT;
-    _cleanup_(package_writer_done) struct package_writer writer;
-    char content[MOST] = "";
-
-    CU_ASSERT_FATAL(cache_begin(stage->cache, &staging, NULL) == 0);
-    package_writer_init(&writer, staging.files, cache_room(stage->cache));
-    CU_ASSERT_FATAL(package_writer_begin(&writer, "program", true, NULL) == 0);
-    CU_ASSERT_FATAL(package_writer_add(&writer, content, bytes, NULL) == 0);
-    CU_ASSERT_FATAL(package_writer_end(&writer, NULL) == 0);
-    package_writer_finish(&writer, ret_h1);
-    return cache_keep(stage->cache, &staging, NULL, &writer, ret_h1, ret, error);
+    return make_package(stage->cache, bytes, ret_h1, ret, error);
 }
 
 static bool is_there(const struct stage *stage, const char *h1)
@@ -77,6 +67,9 @@ static void what_finds_no_room_takes_none(void)
     package_give_back(TAKE(other));
     EXPECT_INT(keep(&stage, 61, last, &other, &error), ERR_UNAVAILABLE, error.message);
     EXPECT_STR(error.reason, "ProviderCacheFull", error.message);
+    EXPECT(str_has_prefix(err_hints(error.message),
+                          "\nit is tried again; raise --terraform-cache-size"),
+           error.message);
     EXPECT(is_there(&stage, first) && is_there(&stage, second), "nothing was dropped in vain");
     EXPECT_INT(keep(&stage, 35, last, &other, &error), 0, error.message);
     package_give_back(TAKE(other));
@@ -85,6 +78,45 @@ static void what_finds_no_room_takes_none(void)
     EXPECT(!is_there(&stage, second) && is_there(&stage, used), "what is in use stays");
     package_give_back(other);
     package_give_back(in_use);
+    stage_done(&stage);
+}
+
+static void it_is_known_what_would_make_room(void)
+{
+    char h1[PACKAGE_H1_SIZE];
+    struct package *once = NULL, *twice = NULL, *again = NULL, *unused = NULL;
+    struct stage stage;
+
+    stage_init(&stage);
+    CU_ASSERT_FATAL(keep(&stage, 40, h1, &once, NULL) == 0);
+    CU_ASSERT_FATAL(keep(&stage, 30, h1, &twice, NULL) == 0);
+    CU_ASSERT_FATAL(keep(&stage, 30, h1, &again, NULL) == 0 && again == twice);
+    CU_ASSERT_FATAL(keep(&stage, 20, h1, &unused, NULL) == 0);
+    package_give_back(unused);
+    {
+        struct package *all[] = {once, twice, again};
+        const struct {
+            const char *note;
+            size_t from, n;
+            uint64_t room;
+        } rows[] = {
+            {"as it is", 0, 0, 30},
+            {"one that is used once", 0, 1, 70},
+            {"one that is used twice", 1, 1, 30},
+            {"and by nobody any more", 1, 2, 60},
+            {"all", 0, 3, 100},
+        };
+
+        for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+            EXPECT(cache_fits(stage.cache, rows[i].room, all + rows[i].from, rows[i].n),
+                   rows[i].note);
+            EXPECT(!cache_fits(stage.cache, rows[i].room + 1, all + rows[i].from, rows[i].n),
+                   rows[i].note);
+        }
+    }
+    package_give_back(once);
+    package_give_back(twice);
+    package_give_back(again);
     stage_done(&stage);
 }
 
@@ -138,5 +170,5 @@ static void many_hash_the_copy_of_an_earlier_operator(void)
     stage_done(&stage);
 }
 
-SUITE(terraform_cache, TEST(what_finds_no_room_takes_none),
+SUITE(terraform_cache, TEST(what_finds_no_room_takes_none), TEST(it_is_known_what_would_make_room),
       TEST(many_hash_the_copy_of_an_earlier_operator))

@@ -98,14 +98,16 @@ static int start(const struct stage *stage, const char *does, int64_t time, stru
     _cleanup_free_ char *words = str_printf("DO=%s", does);
     const char *const environment[] = {words, NULL};
 
-    return plugin_start(&(struct plugin_config){.processes = stage->processes,
-                                                .loop = stage->loop,
-                                                .name = "test 1.0.0",
-                                                .program = stage->program,
-                                                .folder = stage->folder,
-                                                .environment = environment,
-                                                .allow_unconfined = true /* where it must be */},
-                        system_clock.monotonic(&system_clock) + time, NULL, ret, error);
+    return plugin_start(
+        &(struct plugin_config){.processes = stage->processes,
+                                .loop = stage->loop,
+                                .name = "test 1.0.0",
+                                .program = stage->program,
+                                .folder = stage->folder,
+                                .environment = environment,
+                                .allow_unconfined = true /* where it must be */},
+        &(struct plugin_call){.deadline = system_clock.monotonic(&system_clock) + time}, ret,
+        error);
 }
 
 static void what_is_no_provider_does_not_start(void)
@@ -204,7 +206,7 @@ static int try_without_landlock(void)
 {
     static const char *const environment[] = {"DO=print hello", NULL};
     struct plugin_config config = {.name = "test 1.0.0", .environment = environment};
-    int64_t deadline = system_clock.monotonic(&system_clock) + 10000;
+    const struct plugin_call call = {.deadline = system_clock.monotonic(&system_clock) + 10000};
     struct plugin *plugin = NULL;
     struct error error = {0};
     struct stage stage;
@@ -215,13 +217,13 @@ static int try_without_landlock(void)
     config.loop = stage.loop;
     config.program = stage.program;
     config.folder = stage.folder;
-    if (plugin_start(&config, deadline, NULL, &plugin, &error) != ERR_UNSUPPORTED || plugin)
+    if (plugin_start(&config, &call, &plugin, &error) != ERR_UNSUPPORTED || plugin)
         return 1;
     if (!str_equal(error.reason, "ProviderNotConfined") ||
         !strstr(error.message, "--terraform-allow-unconfined"))
         return 2;
     config.allow_unconfined = true;
-    if (plugin_start(&config, deadline, NULL, &plugin, NULL) != ERR_INVALID) /* it ran */
+    if (plugin_start(&config, &call, &plugin, NULL) != ERR_INVALID) /* it ran */
         return 3;
     stage_done(&stage);
     return 0;

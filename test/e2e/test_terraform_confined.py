@@ -1,0 +1,79 @@
+"""A provider is somebody else's program, and a tenant chooses its arguments: the real provider `local`,
+which reads and writes the files that it is told, gets at nothing of the operator's, and writes nothing
+but in a folder of its own."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from kusion_e2e.controller import Controller
+from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.states import open_text
+from kusion_e2e.terraform import flags, mirror, terraform
+
+CANARY = "canary-8c1f5d-of-the-host"
+DENIED = "permission denied"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def providers():
+    why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else mirror()[1]
+    if why_not:
+        pytest.skip(why_not)
+
+
+@pytest.fixture(scope="module")
+def controller(state_namespace):
+    controller = Controller(state_namespace, flags=flags("hashicorp/local"))
+    yield controller.wait_leading()
+    assert controller.stop() == 0
+
+
+@pytest.fixture
+def spec(controller, tenant):
+    spec = Spec(controller.cluster, tenant)
+    yield spec
+    spec.delete()
+
+
+def reading(name, place):
+    return {"id": f"hashicorp:local:data.local_file:{name}", "type": "Terraform",
+            "attributes": {"filename": str(place)},
+            "extensions": {"provider": "registry.terraform.io/hashicorp/local", "resourceType": "data.local_file"}}
+
+
+def failures(spec):
+    return {one["id"].rpartition(":")[2]: one for one in spec.get()["status"]["resources"]["failed"]}
+
+
+def test_reads_nothing_of_the_operators(controller, spec, tmp_path):
+    """Whatever it reads would be in the results, where the tenant's other resources can use it."""
+    secret = tmp_path / "token"
+    secret.write_text(CANARY)
+    pid = controller.process.pid
+    (tmp_path / "link").symlink_to(secret)
+    places = {"file": secret, "link": tmp_path / "link", "kubeconfig": controller.cluster.kubeconfig,
+              "environment": f"/proc/{pid}/environ", "addresses": f"/proc/{pid}/maps", "passwd": "/etc/passwd",
+              "root": f"/proc/{pid}/root{secret}"}
+    assert all(os.access(place, os.R_OK) for place in places.values()), "we may"
+    spec.apply([config_map("c", spec.namespace), *(reading(name, place) for name, place in places.items())])
+    spec.wait("False")
+    found = failures(spec)
+    assert set(found) == set(places)
+    for name, one in found.items():
+        assert one["reason"] == "ProviderError" and DENIED in one["message"], (name, one)
+    assert CANARY not in open_text(spec.cluster, spec)
+
+
+def test_writes_nothing_of_the_hosts(spec, tmp_path):
+    places = {"temporary": tmp_path / "file", "home": Path.home() / ".kusion-test", "mirror": Path(mirror()[0], "file")}
+    assert all(os.access(place.parent, os.W_OK) for place in places.values()), "we may"
+    spec.apply([terraform("local_file", name, filename=str(place), content="x") for name, place in places.items()])
+    spec.wait("False")
+    found = failures(spec)
+    written = [place for place in places.values() if place.exists()]
+    for place in written:  # others use these folders, too
+        place.unlink()
+    assert not written
+    assert {name: DENIED in one["message"] for name, one in found.items()} == dict.fromkeys(places, True), found
