@@ -1,6 +1,6 @@
 /*
  * The engine and its Terraform runtime without Kubernetes, for the tests of test/terraform: State
- * is in files, and the executor has a few threads.
+ * is in files.
  *
  *   terraform_driver MIRROR FOLDER PROVIDER…
  *
