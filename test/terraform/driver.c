@@ -30,7 +30,7 @@
 
 #define THREADS     32
 #define PARALLELISM 10
-#define TIMEOUT 120000 /* ms */
+#define TIMEOUT     120000 /* ms */
 
 struct driver {
     struct source *allowed;
