@@ -48,8 +48,8 @@ static int check_result(const struct tf_step *step, const struct visit *visit,
     return r;
 }
 
-/* The provider has carried out the change, or has not: nobody can read its answer. Nothing comes
- * later. */
+/* The provider's answer cannot be read, so nobody knows whether it has carried out the change. It
+ * has answered, so nothing comes later. */
 static void note_doubt(struct runtime_outcome *ret)
 {
     ret->certainty = OUTCOME_IN_DOUBT;

@@ -25,6 +25,7 @@
     "a start has 60 s, whatever the timeout of the Spec is: look whether what its provider "  \
     "is configured with (extensions.providerMeta, its environment) can be reached, and that " \
     "the operator has enough CPU"
+
 struct pool {
     struct pool_config config;
     pthread_mutex_t lock;

@@ -14,7 +14,7 @@ from kusion_e2e.controller import PROGRAM, Controller
 from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import open_text
-from kusion_e2e.terraform import flags, mirror, reference, resource_id, spec_of, terraform
+from kusion_e2e.terraform import flags, need_providers, reference, resource_id, spec_of, terraform
 from kusion_e2e.wait import eventually
 
 UNKNOWN = "(known after apply)"
@@ -23,9 +23,7 @@ PASSWORD = resource_id("random_password", "db")
 
 @pytest.fixture(scope="module", autouse=True)
 def providers():
-    why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else mirror()[1]
-    if why_not:
-        pytest.skip(why_not)
+    need_providers()
 
 
 @pytest.fixture(scope="module")

@@ -23,7 +23,7 @@ from kusion_e2e.kinds import create, new_release, path_of
 from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec, resource
 from kusion_e2e.states import states
-from kusion_e2e.terraform import mirror, new_backend, thing, thing_id, things_flags
+from kusion_e2e.terraform import need_providers, new_backend, thing, thing_id, things_flags
 from kusion_e2e.wait import eventually
 
 AUTOMATIC = {"approval": {"mode": "Automatic"}}
@@ -31,9 +31,7 @@ AUTOMATIC = {"approval": {"mode": "Automatic"}}
 
 @pytest.fixture(scope="module", autouse=True)
 def providers():
-    why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else mirror("test")[1]
-    if why_not:
-        pytest.skip(why_not)
+    need_providers("test")
 
 
 def free_port():

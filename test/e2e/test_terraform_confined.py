@@ -10,7 +10,7 @@ import pytest
 from kusion_e2e.controller import Controller
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import open_text
-from kusion_e2e.terraform import flags, mirror, terraform
+from kusion_e2e.terraform import flags, mirror, need_providers, terraform
 
 CANARY = "canary-8c1f5d-of-the-host"
 DENIED = "permission denied"
@@ -18,9 +18,7 @@ DENIED = "permission denied"
 
 @pytest.fixture(scope="module", autouse=True)
 def providers():
-    why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else mirror()[1]
-    if why_not:
-        pytest.skip(why_not)
+    need_providers()
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,6 @@
 providers of test/provider."""
 
 import json
-import os
 import time
 
 import pytest
@@ -12,7 +11,7 @@ from kusion_e2e.controller import Controller
 from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import config_map, resource
 from kusion_e2e.states import open_text
-from kusion_e2e.terraform import flags, mirror, new_backend, spec_of
+from kusion_e2e.terraform import flags, need_providers, new_backend, spec_of
 from kusion_e2e.wait import eventually
 
 UNKNOWN = "(known after apply)"
@@ -23,9 +22,7 @@ DEFECT = ("\nthis is a defect of the provider: use another version of it (extens
 
 @pytest.fixture(scope="module", autouse=True)
 def providers():
-    why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else mirror("test")[1]
-    if why_not:
-        pytest.skip(why_not)
+    need_providers("test")
 
 
 @pytest.fixture(scope="module")

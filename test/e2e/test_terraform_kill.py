@@ -21,7 +21,7 @@ from kusion_e2e.controller import Controller
 from kusion_e2e.paths import ROOT
 from kusion_e2e.specs import Spec
 from kusion_e2e.states import open_state, states
-from kusion_e2e.terraform import mirror, new_backend, thing, thing_id, things_flags
+from kusion_e2e.terraform import need_providers, new_backend, thing, thing_id, things_flags
 from kusion_e2e.wait import eventually
 
 LONGER = 31 * 60  # seconds; than a creation may take
@@ -202,9 +202,7 @@ def without_repeated_puts(changes):
 
 @pytest.fixture(scope="module", autouse=True)
 def providers():
-    why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else mirror("test")[1]
-    if why_not:
-        pytest.skip(why_not)
+    need_providers("test")
 
 
 @pytest.fixture(scope="module")

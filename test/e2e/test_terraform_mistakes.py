@@ -17,7 +17,7 @@ from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.rights import account, bound, wait_until_may
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import open_text, states
-from kusion_e2e.terraform import flags, mirror, thing_id
+from kusion_e2e.terraform import flags, need_providers, thing_id
 
 NAME = "the provider kusion/broken 1.0.0"
 THING = thing_id("broken_thing", "a")
@@ -83,7 +83,8 @@ WRONG_RESOURCES = {
         parts(), "InvalidAttribute", ["attributes.part: a block of this name is required"],
         parts(part={"size": 1})),
     "too many blocks": (
-        parts(part=[{"size": 1}] * 3), "InvalidAttribute", ["attributes.part: there are 3 blocks of this name, and 2 are allowed"],
+        parts(part=[{"size": 1}] * 3), "InvalidAttribute",
+        ["attributes.part: there are 3 blocks of this name, and 2 are allowed"],
         parts(part=[{"size": 1}] * 2)),
     "a block that is none": (
         parts(part="x"), "InvalidAttribute", ["attributes.part: must be a list of objects"],
@@ -478,9 +479,7 @@ def namespaces(state_namespace):
 @pytest.fixture(scope="module")
 def world(state_namespace, whisperer, namespaces):
     """When all is over, the operator's too."""
-    why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else mirror("test")[1]
-    if why_not:
-        pytest.skip(why_not)
+    need_providers("test")
     operator = Controller(state_namespace, flags=[*flags("kusion/broken", which=("test",)), "--concurrent", "64"])
     try:
         world = World(operator.wait_leading().cluster, whisperer, namespaces)

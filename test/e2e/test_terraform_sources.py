@@ -14,7 +14,7 @@ from kusion_e2e.controller import Controller
 from kusion_e2e.paths import ROOT
 from kusion_e2e.registry import HOST, Registry, pack, unpacked
 from kusion_e2e.specs import Spec, config_map
-from kusion_e2e.terraform import mirror, resource_id, terraform
+from kusion_e2e.terraform import mirror, need_providers, resource_id, terraform
 from kusion_e2e.wait import eventually
 
 HASH = re.compile(r"h1:[A-Za-z0-9+/]{43}=")
@@ -23,9 +23,7 @@ PET = resource_id("random_pet", "p")
 
 @pytest.fixture(scope="module", autouse=True)
 def providers():
-    why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else mirror()[1]
-    if why_not:
-        pytest.skip(why_not)
+    need_providers()
 
 
 @pytest.fixture
