@@ -5,6 +5,7 @@ import json
 import pytest
 import yaml
 
+from kusion_e2e.approved import Approved
 from kusion_e2e.controller import STATE
 from kusion_e2e.paths import ROOT
 from kusion_e2e.rights import account, may, wait_until_may
@@ -173,6 +174,22 @@ def test_a_policy_of_one_account_holds_no_spec_that_goes(team, one_account):
     team.kubectl("delete", "rolebinding", "other", "-n", TEAM)
 
 
+def test_a_policy_of_one_account_holds_what_is_being_deleted(team, one_account):
+    """With the account of another it would be deleted with rights that its author does not have."""
+    one_account()
+    path = f"/apis/api.kusion.io/v1/namespaces/{TEAM}/specs"
+    body = {"apiVersion": "api.kusion.io/v1", "kind": "Spec",
+            "metadata": {"name": "going", "namespace": TEAM, "finalizers": ["example.com/stay"]},
+            "spec": {"resources": [config_map("going", TEAM)], "serviceAccountName": "deployer"}}
+    team.api.create(path, body).must()
+    team.api.delete(f"{path}/going").must()
+    answer = team.api.patch(f"{path}/going", {"spec": {"serviceAccountName": "default"}})
+    assert not answer.ok and REFUSED in answer.message, answer
+    team.api.patch(f"{path}/going", {"metadata": {"labels": {"a": "b"}}}).must()
+    eventually(lambda: team.api.get(f"{path}/going").object["metadata"]["finalizers"] == ["example.com/stay"])
+    team.api.patch(f"{path}/going", {"metadata": {"finalizers": None}}).must()
+
+
 @pytest.fixture
 def no_kube_specs(team):
     file = "no-specs-in-kube-namespaces.yaml"
@@ -180,6 +197,23 @@ def no_kube_specs(team):
     yield
     team.kubectl("delete", "-f", EXAMPLES / file)
     eventually(lambda: may_have_a_spec(team, "kube-system"))
+
+
+def test_a_policy_keeps_a_spec_of_kube_namespaces_as_it_is(team):
+    """One from before the policy may go, and do nothing else."""
+    path = "/apis/api.kusion.io/v1/namespaces/kube-public/specs"
+    body = {"apiVersion": "api.kusion.io/v1", "kind": "Spec",
+            "metadata": {"name": "before", "finalizers": ["example.com/stay"]},
+            "spec": {"resources": [], "suspend": True}}
+    team.api.create(path, body).must()
+    team.apply(example("no-specs-in-kube-namespaces.yaml"))
+    eventually(lambda: not may_have_a_spec(team, "kube-public"))
+    team.api.delete(f"{path}/before").must()
+    answer = team.api.patch(f"{path}/before", {"spec": {"suspend": False}})
+    assert not answer.ok and "Specs are not allowed" in answer.message, answer
+    team.api.patch(f"{path}/before", {"metadata": {"finalizers": None}}).must()
+    team.kubectl("delete", "-f", EXAMPLES / "no-specs-in-kube-namespaces.yaml")
+    eventually(lambda: may_have_a_spec(team, "kube-public"))
 
 
 def may_have_a_spec(cluster, namespace):
@@ -265,3 +299,104 @@ def test_nobody_makes_a_record_of_a_release(team, request_policy):
     assert OF_THE_OPERATOR in team.kubectl(*label, check=False).stderr
     team.kubectl(f"--as={user}", "patch", "release", "forged-7", "-n", TEAM, "--type=merge",
                  "-p", '{"metadata": {"finalizers": null}}')
+
+
+# ---- Who may approve ----
+
+AUTHOR, APPROVER = "author@example.com", "approver@example.com"
+TO_APPROVE = "takes the right to approve"
+STATE_TO = {"to": {"secretRef": {"name": "tfstate-default-other"}}}
+
+
+@pytest.fixture
+def approvals(team):
+    """Makes an author, who may do all that can be had with the usual verbs, and an approver."""
+    team.apply(example("approvals.yaml"))
+    team.kubectl("create", "role", "author", "--verb=get,list,watch,create,update,patch,delete",
+                 "--resource=specs.api.kusion.io,releases.api.kusion.io", "-n", TEAM)
+    for role, user in ("author", AUTHOR), ("approver", APPROVER):
+        team.kubectl("create", "rolebinding", role, f"--role={role}", f"--user={user}", "-n", TEAM)
+    wait_until_may(team, AUTHOR, "create", "specs", TEAM, "api.kusion.io")
+    wait_until_may(team, APPROVER, "approve", "specs", TEAM, "api.kusion.io")
+    eventually(lambda: "must have approval.mode Manual" in write(team, AUTHOR, spec_of(mode="Automatic")))
+    eventually(lambda: TO_APPROVE in decide(team, AUTHOR, "none", approvedPlan="x"))
+    yield team
+    team.kubectl("delete", "--ignore-not-found", "-f", EXAMPLES / "approvals.yaml")
+    team.kubectl("delete", "rolebinding", "author", "approver", "-n", TEAM)
+    team.kubectl("delete", "role", "author", "-n", TEAM)
+
+
+def spec_of(name="shown", mode="Manual", approval=None, **fields):
+    return {"apiVersion": "api.kusion.io/v1", "kind": "Spec", "metadata": {"name": name, "namespace": TEAM},
+            "spec": {"resources": [config_map("shown", TEAM)], "serviceAccountName": "deployer",
+                     "approval": {"mode": mode, **(approval or {})}, **fields}}
+
+
+def write(team, user, body, *options):
+    """What is wrong with it; empty: it was written."""
+    dry = options or ("--dry-run=server",)
+    return team.kubectl(f"--as={user}", "apply", "--server-side", "--force-conflicts", *dry, "-f", "-",
+                        input=json.dumps(body), check=False).stderr
+
+
+def decide(team, user, release, **fields):
+    if release == "none":  # one that would be made with a decision
+        body = {"apiVersion": "api.kusion.io/v1", "kind": "Release",
+                "metadata": {"name": "forged", "namespace": TEAM},
+                "spec": {"specRef": {"name": "shown"}, "operation": "Preview", **fields}}
+        return team.kubectl(f"--as={user}", "create", "--dry-run=server", "-f", "-",
+                            input=json.dumps(body), check=False).stderr
+    return team.kubectl(f"--as={user}", "patch", "release", release, "-n", TEAM, "--type=merge", "-p",
+                        json.dumps({"spec": fields}), check=False).stderr
+
+
+def test_authors_get_nothing_done_without_an_approver(approvals):
+    """All ways that an author could try: one after another, on one Spec."""
+    team = approvals
+    assert not write(team, AUTHOR, spec_of(), "--field-manager=author")
+    spec = Approved(team, TEAM, "shown")
+    spec.generation = 1
+    release = spec.waiting()
+    name, digest = release["metadata"]["name"], release["status"]["plan"]["digest"]
+    attacks = {
+        "approve in the Release": decide(team, AUTHOR, name, approvedPlan=digest),
+        "reject": decide(team, AUTHOR, name, rejected=True),
+        "approve in the Spec": write(team, AUTHOR, spec_of(approval={"approvedPlan": digest})),
+        "create it approved": write(team, AUTHOR, spec_of("other", approval={"approvedPlan": digest})),
+        "have the next plans approved unseen": write(team, AUTHOR, spec_of(approval={"approvedUnseen": True})),
+        "create it without approval": write(team, AUTHOR, spec_of("other", mode="Automatic")),
+        "switch approval off": write(team, AUTHOR, spec_of(mode="Automatic")),
+        "another account": write(team, AUTHOR, spec_of(serviceAccountName="default")),
+        "another deletionPolicy": write(team, AUTHOR, spec_of(deletionPolicy="Orphan")),
+        "another context": write(team, AUTHOR, spec_of(context={"AWS_PROFILE": "other"})),
+        "another contextFrom": write(team, AUTHOR, spec_of(contextFrom=[{"secretRef": {"name": "other"}}])),
+        "a file of state": write(team, AUTHOR, spec_of(terraformState=STATE_TO)),
+        "create it with a file of state": write(team, AUTHOR, spec_of("other", terraformState=STATE_TO)),
+        "remediation": write(team, AUTHOR, spec_of(remediation={"strategy": "rollback", "retries": 1})),
+        "delete it": team.kubectl(f"--as={AUTHOR}", "delete", "spec", "shown", "-n", TEAM, check=False).stderr,
+    }
+    assert {what for what, answer in attacks.items() if "Forbidden" not in answer and "forbidden" not in answer} == set()
+    assert spec.data("shown") is None
+    # While it is being deleted, nothing else is allowed (T3).
+    keep = spec.get()["metadata"]["finalizers"]
+    team.api.patch(spec.path, {"metadata": {"finalizers": [*keep, "example.com/stay"]}}).must()
+    assert not decide(team, APPROVER, name, approvedPlan=digest)
+    spec.wait("True")
+    assert spec.data("shown") == {"a": "b"}
+    team.api.delete(spec.path).must()
+    assert TO_APPROVE in write(team, AUTHOR, spec_of(serviceAccountName="default"))
+    eventually(lambda: spec.get()["metadata"]["finalizers"] == ["example.com/stay"])
+    team.api.patch(spec.path, {"metadata": {"finalizers": None}}).must()
+
+
+def test_authors_may_do_the_rest(approvals):
+    """Write, preview, request, withdraw; and delete what deletes nothing."""
+    team = approvals
+    made = spec_of("kept", deletionPolicy="Orphan", context={"AWS_REGION": "eu-west-1"},
+                   contextFrom=[{"secretRef": {"name": "aws", "optional": True}}],
+                   terraformState={"from": {"secretRef": {"name": "tfstate-default-mine"}}})
+    assert not write(team, AUTHOR, made, "--field-manager=author")
+    assert not write(team, AUTHOR, {**made, "spec": {**made["spec"], "interval": "20m"}})
+    assert not team.kubectl(f"--as={AUTHOR}", "label", "spec", "kept", "-n", TEAM, "a=b", check=False).stderr
+    assert not request(team, AUTHOR, "Preview")
+    assert not team.kubectl(f"--as={AUTHOR}", "delete", "spec", "kept", "-n", TEAM, check=False).stderr
