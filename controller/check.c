@@ -10,7 +10,7 @@
 #include "runtimes/kubernetes/group.h"
 
 /* ms */
-#define PATIENCE      30000 /* twice the duration of a Lease: a leader may have been killed just now */
+#define PATIENCE      30000 /* twice a Lease's duration: a leader may just have been killed */
 #define LOOK_INTERVAL 500
 
 static int list_kinds(const struct connection *connection, struct cancel *stop, struct error *error)

@@ -318,6 +318,17 @@ bool controllers_are_stuck(struct controllers *controllers, int64_t patience, st
     return false;
 }
 
+size_t controllers_count_ready(struct controllers *controllers)
+{
+    struct controller *specs = &controllers->of[SPECS];
+    struct workqueue_stats queue;
+
+    if (!informer_synced(specs->informer))
+        return SIZE_MAX;
+    workqueue_stats(specs->queue, &queue);
+    return queue.depth;
+}
+
 void controllers_measure(struct controllers *controllers)
 {
     for (enum kind kind = 0; kind < KINDS; kind++) {

@@ -56,8 +56,8 @@ static const struct flag {
          "act only while this process holds the Lease"),
     FLAG("lease-name", FLAG_STRING, lease_name, "kusion-operator", "name of the Lease"),
     FLAG("blind-timeout", FLAG_DURATION, blind_timeout, "2m",
-         "a leader whose watches fail for this time releases the Lease and ends; it is not ready "
-         "after half of it"),
+         "a leader whose watches fail for this time, or whose writes get no answer, releases the "
+         "Lease and ends; it is not ready when its watches have failed for half of it"),
     FLAG("stuck-timeout", FLAG_DURATION, stuck_timeout, "10m",
          "/healthz fails if Specs or Releases wait, and none is reconciled for this time; 0s: "
          "never. "

@@ -125,6 +125,12 @@ struct leadership *leadership_new(const struct connection *connection)
     return leadership;
 }
 
+void leadership_resign(struct leadership *leadership)
+{
+    if (leadership->leader)
+        leader_resign(leadership->leader);
+}
+
 void leadership_free(struct leadership *leadership)
 {
     if (!leadership)

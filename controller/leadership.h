@@ -19,6 +19,9 @@ struct leadership;
 
 /* Before connection_open(), which needs leadership_guard. connection: borrowed. */
 struct leadership *leadership_new(const struct connection *connection);
+/* Releases the Lease at once: what is not sent yet is not sent any more. For a process that ends,
+ * and not at the same time as leadership_free(). */
+void leadership_resign(struct leadership *leadership);
 /* Releases the Lease. Only when nothing writes any more. */
 void leadership_free(struct leadership *leadership);
 DEFINE_CLEANUP(struct leadership *, leadership_free)

@@ -1,5 +1,7 @@
 #include "controller/manager.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "controller/backends.h"
@@ -9,22 +11,28 @@
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/finished.h"
 #include "controller/reconcile/plans.h"
+#include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/requests.h"
 #include "controller/reconcile/retention.h"
 #include "controller/serving.h"
 #include "engine/base/log.h"
+#include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/pause.h"
 
 #define LEDGERS_INTERVAL 1000    /* ms between tries to store what could not be stored */
+#define RECORD_INTERVAL  1000    /* ms between records of what has ended (quarantine.h) */
 #define SWEEP_INTERVAL   2000    /* ms between tries of the sweep */
 #define TIDY_INTERVAL    3600000 /* ms between looks for what killed processes left in the store */
 #define LOOKOUT_INTERVAL 500     /* ms between looks whether the watches fail */
 /* The API server's priority and fairness lets some hundred requests of all ServiceAccounts run at
  * once. Calls of one namespace that hang, in a webhook say, leave most of these to others. */
 #define NAMESPACE_CALLS 40
-#define DRAIN_LOOK      20 /* ms between looks whether a call is still in flight */
+/* ms for calls in flight to end, where the API server answers so little that the Lease is given up
+ */
+#define CUT_OFF_DRAIN 5000
+#define DRAIN_LOOK    20 /* ms between looks whether a call is still in flight */
 
 struct manager {
     const struct flags *flags;
@@ -40,8 +48,11 @@ struct manager {
     struct requests *requests;
     struct retention *retention;
     struct finished *finished;
-    struct ticker *housekeeping, *lookout, *sweep, *tidy;
-    bool is_swept; /* the sweep has succeeded */
+    struct quarantine *quarantine;
+    char *quarantine_name;
+    struct ticker *housekeeping, *lookout, *cleaning, *recording;
+    bool is_swept;   /* the sweep has succeeded */
+    int64_t tidy_at; /* ms, monotonic: not before */
     struct event_recorder *events;
     struct metrics *metrics;
     struct operation_metrics operation_metrics;
@@ -49,6 +60,8 @@ struct manager {
     struct controllers *controllers;
     struct serving_config serving_config;
     struct serving *serving;
+    atomic_bool is_cut_off; /* the Lease is given up, since others may reach the API server */
+    pthread_mutex_t ending; /* the drain's watchdog against what comes after the drain */
 };
 
 /* ---- Up ---- */
@@ -87,14 +100,47 @@ static void retry_ledgers(void *arg)
     ledgers_retry(manager->ledgers);
 }
 
-/* Another may see what we do not. */
-static void look_out(void *arg)
+static void record_under_way(void *arg)
 {
     struct manager *manager = arg;
 
-    if (controllers_blind_for(manager->controllers) > manager->flags->blind_timeout)
-        leadership_give_up(manager->leadership,
-                           "the Lease is given up: the watches have failed for too long");
+    quarantine_tick(manager->quarantine, controllers_count_ready(manager->controllers));
+}
+
+static void make_quarantine(struct manager *manager)
+{
+    const struct connection *connection = &manager->connection;
+
+    manager->quarantine_name = str_printf("%s-under-way", manager->flags->lease_name);
+    manager->quarantine =
+        quarantine_new(&(struct quarantine_config){.client = connection->cluster.client,
+                                                   .clock = &system_clock,
+                                                   .namespace_name = connection->state_namespace,
+                                                   .name = manager->quarantine_name,
+                                                   .identity = connection->identity});
+}
+
+static const char *why_cut_off(const struct manager *manager)
+{
+    int64_t timeout = manager->flags->blind_timeout;
+
+    if (controllers_blind_for(manager->controllers) > timeout)
+        return "the Lease is given up: the watches have failed for too long";
+    if (kube_client_unanswered_for(manager->connection.cluster.client) > timeout)
+        return "the Lease is given up: no change was answered for too long";
+    return NULL;
+}
+
+/* Another may reach what we do not. */
+static void look_out(void *arg)
+{
+    struct manager *manager = arg;
+    const char *why = why_cut_off(manager);
+
+    if (!why)
+        return;
+    atomic_store(&manager->is_cut_off, true);
+    leadership_give_up(manager->leadership, why);
 }
 
 /* Once this process may act: its term begins. */
@@ -137,6 +183,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->requests = manager->requests;
     context->retention = manager->retention;
     context->finished = manager->finished;
+    context->quarantine = manager->quarantine;
     context->preview_ttl = flags->preview_ttl;
     context->preview_limit = (size_t)flags->preview_history_limit;
     context->runtimes = manager->backends.runtimes;
@@ -156,20 +203,9 @@ static int fill_context(struct manager *manager, struct error *error)
                         error);
 }
 
-/* What an earlier process was killed over. */
-static void sweep(void *arg)
+/* Documents of the store that nobody names any more, or pieces of them. */
+static void tidy(struct manager *manager)
 {
-    struct manager *manager = arg;
-
-    if (!manager->is_swept)
-        manager->is_swept =
-            retention_sweep(&manager->context, manager->flags->watch_namespace) >= 0;
-}
-
-/* Objects of the store that nobody names any more. */
-static void tidy(void *arg)
-{
-    struct manager *manager = arg;
     struct store *store = manager->backends.store;
     const struct store_call call = {.permit = leadership_permit(manager->leadership)};
     struct error problem = {0};
@@ -179,18 +215,35 @@ static void tidy(void *arg)
                  problem.reason, "error", problem.message, NULL);
 }
 
+/* What earlier processes were killed over. */
+static void clean_up(void *arg)
+{
+    struct manager *manager = arg;
+    int64_t now = system_clock.monotonic(&system_clock);
+
+    if (!manager->is_swept)
+        manager->is_swept =
+            retention_sweep(&manager->context, manager->flags->watch_namespace) >= 0;
+    if (!manager->is_swept || now < manager->tidy_at)
+        return;
+    tidy(manager);
+    manager->tidy_at = now + TIDY_INTERVAL;
+}
+
 static int reconcile(struct manager *manager, struct error *error)
 {
     int r;
 
     make_engine(manager);
+    make_quarantine(manager);
     r = fill_context(manager, error);
     if (r >= 0)
         r = controllers_start(manager->controllers, &manager->connection, error);
     if (r < 0)
         return r;
-    manager->sweep = ticker_new(&system_clock, "sweep", SWEEP_INTERVAL, sweep, manager);
-    manager->tidy = ticker_new(&system_clock, "tidy", TIDY_INTERVAL, tidy, manager);
+    manager->cleaning = ticker_new(&system_clock, "cleaning", SWEEP_INTERVAL, clean_up, manager);
+    manager->recording =
+        ticker_new(&system_clock, "under-way", RECORD_INTERVAL, record_under_way, manager);
     if (manager->flags->leader_elect)
         manager->lookout =
             ticker_new(&system_clock, "lookout", LOOKOUT_INTERVAL, look_out, manager);
@@ -219,12 +272,23 @@ static int start(struct manager *manager, struct cancel *stop, struct error *err
 
 /* ---- Down ---- */
 
-/* What is stored is in order at any time. */
+/* What is stored is in order at any time. Who is cut off holds up nobody: calls that were sent are
+ * in doubt for the next leader, as after a kill. */
 static void end_anyway(void *arg)
 {
-    (void)arg;
+    struct manager *manager = arg;
+
     log_error("a call in flight did not end in time", NULL);
+    if (atomic_load(&manager->is_cut_off) && pthread_mutex_trylock(&manager->ending) == 0)
+        leadership_resign(manager->leadership);
     _exit(1);
+}
+
+static int64_t drain_time(struct manager *manager)
+{
+    int64_t time = manager->flags->drain_timeout;
+
+    return atomic_load(&manager->is_cut_off) && time > CUT_OFF_DRAIN ? CUT_OFF_DRAIN : time;
 }
 
 static bool is_call_in_flight(const struct manager *manager)
@@ -241,9 +305,10 @@ static void drain(struct manager *manager, const char *reason)
     if (manager->serving)
         serving_set_phase(manager->serving, SERVING_DRAINING);
     ticker_free(TAKE(manager->lookout));
-    ticker_free(TAKE(manager->sweep));
-    ticker_free(TAKE(manager->tidy));
+    ticker_free(TAKE(manager->cleaning));
+    ticker_free(TAKE(manager->recording));
     controllers_stop(manager->controllers, reason);
+    quarantine_end(manager->quarantine);
     backends_drain(&manager->backends);
     while (manager->executor && is_call_in_flight(manager))
         pause_for(DRAIN_LOOK, NULL);
@@ -258,9 +323,10 @@ static void drain(struct manager *manager, const char *reason)
 static void finish(struct manager *manager, const char *reason)
 {
     struct ticker *watchdog =
-        ticker_new(&system_clock, "drain", manager->flags->drain_timeout, end_anyway, NULL);
+        ticker_new(&system_clock, "drain", drain_time(manager), end_anyway, manager);
 
     drain(manager, reason);
+    pthread_mutex_lock(&manager->ending);
     serving_free(manager->serving);
     controllers_free(manager->controllers);
     plans_free(manager->plans);
@@ -268,6 +334,8 @@ static void finish(struct manager *manager, const char *reason)
     requests_free(manager->requests);
     retention_free(manager->retention);
     finished_free(manager->finished);
+    quarantine_free(manager->quarantine);
+    free(manager->quarantine_name);
     event_recorder_free(manager->events);
     backends_done(&manager->backends);
     leadership_free(manager->leadership);
@@ -275,11 +343,12 @@ static void finish(struct manager *manager, const char *reason)
     metrics_free(manager->metrics);
     outage_done(&manager->outage);
     ticker_free(watchdog);
+    pthread_mutex_unlock(&manager->ending);
 }
 
 int manager_run(const struct flags *flags, struct cancel *stop, struct error *error)
 {
-    struct manager manager = {.flags = flags};
+    struct manager manager = {.flags = flags, .ending = PTHREAD_MUTEX_INITIALIZER};
     struct error problem = {0};
     int r;
 

@@ -13,6 +13,9 @@
 #include "runtimes/kubernetes/client/file.h"
 #include "runtimes/terraform/plugin/folder.h"
 
+#define CGROUP   "/sys/fs/cgroup"
+#define NO_LIMIT (INT64_C(1) << 60) /* bytes: cgroup v1 has a number for "none" */
+
 static int read_mirror(struct terraform_settings *settings, const char *folder, struct error *error)
 {
     struct stat status;
@@ -110,18 +113,40 @@ static void warn_of_kernel(bool allow_unconfined)
              "reason", "ProviderNotConfined", "error", why, NULL);
 }
 
-/* Bytes that the container may have; 0: there is no limit, or it is not known. */
-static int64_t container_memory(void)
+/* 0: there is no limit, or no such file. */
+static int64_t read_limit(const char *root, const char *name)
 {
-    FILE *file = fopen("/sys/fs/cgroup/memory.max", "re"); /* cgroup v2 */
+    _cleanup_free_ char *path = str_printf("%s/%s", root, name);
+    FILE *file = fopen(path, "re");
     long long limit = 0;
 
     if (!file)
         return 0;
-    if (fscanf(file, "%lld", &limit) != 1) /* "max" */
+    if (fscanf(file, "%lld", &limit) != 1 || limit >= NO_LIMIT) /* "max" */
         limit = 0;
     fclose(file);
     return limit;
+}
+
+int64_t terraform_container_memory(const char *root)
+{
+    int64_t limit = read_limit(root, "memory.max"); /* cgroup v2 */
+
+    return limit ? limit : read_limit(root, "memory/memory.limit_in_bytes");
+}
+
+static int64_t memory_of(const struct flags *flags)
+{
+    return flags->terraform_memory ? flags->terraform_memory
+                                   : terraform_container_memory(CGROUP) / 8 * 5;
+}
+
+static void warn_of_memory(int64_t memory)
+{
+    if (!memory)
+        log_warn("the memory of Terraform providers has no bound: the container has no limit, and "
+                 "--terraform-memory is not given",
+                 NULL);
 }
 
 static void fill(struct terraform_settings *settings, const struct flags *flags)
@@ -139,7 +164,7 @@ static void fill(struct terraform_settings *settings, const struct flags *flags)
         .allowed = settings->allowed,
         .n_allowed = flags->terraform_providers.count,
         .folder = settings->folder,
-        .memory = flags->terraform_memory ? flags->terraform_memory : container_memory() / 4 * 3,
+        .memory = memory_of(flags),
         .allow_unconfined = flags->terraform_allow_unconfined};
 }
 
@@ -172,6 +197,8 @@ int terraform_init(struct terraform_settings *settings, const struct flags *flag
     if (providers->count)
         warn_of_kernel(flags->terraform_allow_unconfined);
     fill(settings, flags);
+    if (providers->count)
+        warn_of_memory(settings->config.memory);
     return 0;
 }
 

@@ -22,4 +22,7 @@ int terraform_init(struct terraform_settings *settings, const struct flags *flag
                    struct error *error);
 void terraform_done(struct terraform_settings *settings);
 
+/* Bytes that the container may have, by the files of cgroups below `root`; 0: there is no limit. */
+int64_t terraform_container_memory(const char *root);
+
 #endif

@@ -7,6 +7,7 @@
 #define ENGINE_HEALTH_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum health_status {
     HEALTH_UNKNOWN,     /* the object could not be read */
@@ -24,7 +25,10 @@ struct health {
     bool removes_itself;        /* the platform removes the object when it has done its work. Where
                                    the engine does not wait any longer, State records that, and a
                                    later absence is no drift */
-    char message[256]; /* one line, such as "Available: 1/3 replicas"; never the object's data */
+    int64_t look_again; /* ms after which the runtime may know better why it is not CURRENT, though
+                           the object does not change; 0: as soon as the object changes */
+    char message[512];  /* one line, such as "Available: 1/3 replicas"; never the object's data */
+    char hint[768];     /* a command that helps to know more, for err_hint(); or "" */
 };
 
 #endif

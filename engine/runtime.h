@@ -15,11 +15,11 @@
  *
  * Sensitive values: a runtime sets the sensitive bit (value.h) on values that are secret by nature,
  * such as a generated password. The engine marks every output that was computed from a sensitive
- * input. From errors, reasons and messages of health the engine removes the sensitive values that
- * it knows of the resource (redaction.h): those of its attributes, of its record except `memory`,
- * of its steps, and of its live object. Others, which only the runtime knows, the runtime removes,
- * and from all that it logs: for example, if plan() fails, those of the live object that plan()
- * read.
+ * input. From errors, reasons, warnings and messages of health the engine removes the sensitive
+ * values that it knows of the resource (redaction.h): those of its attributes, of its record except
+ * `memory`, of its steps, and of its live object. Others, which only the runtime knows, the runtime
+ * removes, and from all that it logs: for example, if plan() fails, those of the live object that
+ * plan() read.
  *
  * Absence: a runtime answers PRESENCE_ABSENT only if the platform confirmed that this object does
  * not exist. A refusal, a timeout and an unknown kind are errors, with PRESENCE_UNKNOWN.
@@ -95,6 +95,9 @@ struct runtime_scope {
                                      opened, of all types: n_records. Borrowed for open() */
     size_t n_records;
     bool terminating;             /* the Spec's own namespace is being deleted */
+    bool is_foreign;              /* the resources are not the Spec's: somebody wants to see what
+                                     they would do in its place, and must not learn what only the
+                                     Spec may have */
     bool identity_leaves;         /* only resources with relations.last are left: the identity may
                                      already be deleted */
     bool is_inherited;            /* State was written for an earlier Spec of this name. Delete an
@@ -169,6 +172,7 @@ struct runtime_outcome {
     const struct value *memory; /* a reference; private data of the runtime: State records it, and
                                    `prior` returns it; or NULL */
     bool tainted;               /* the object was created only in part, and has to be replaced */
+    const struct value *warnings; /* a reference; as those of a step */
 };
 void outcome_done(struct runtime_outcome *outcome);
 
@@ -252,6 +256,8 @@ struct runtime_step {
                                        is_unrecorded: NULL: that of read(). ADOPT with
                                        RUNTIME_CREATES_BLINDLY: by which the object is found again;
                                        recorded before the change is sent */
+    const struct value *warnings;   /* array of strings: what the platform warns of, for people;
+                                       NULL: nothing */
 };
 
 /* Drops what a step owns by this struct, for the runtime's step_free(): the values. The strings are
@@ -326,6 +332,14 @@ struct runtime_ops {
      * which become plan()'s hints. plan() reads a target that stays PRESENCE_UNKNOWN. */
     int (*prefetch)(struct runtime_session *session, const struct runtime_target *targets, size_t n,
                     const struct runtime_call *call, struct observation *ret, struct error *error);
+
+    /* May be NULL. Lists the objects that carry the mark of the session's Spec, of the kinds and in
+     * the places of `ids`, an array. *ret: a reference to an array of {id, attributes, listed}: the
+     * id as in `ids` where it is one of them, attributes that name the object. Where the list is
+     * refused, the ids themselves, which may name nothing (listed is false). */
+    int (*list_own)(struct runtime_session *session, const struct value *ids,
+                    const struct runtime_call *call, const struct value **ret,
+                    struct error *error);
 
     /* Reads one whole object. Success is OUTCOME_KNOWN, with `now` absent or present.
      * ERR_UNSUPPORTED CannotBeFound: the target has nothing that identifies an object. */

@@ -145,8 +145,8 @@ struct store_ops {
     int (*list)(struct store *store, enum document_kind kind, const struct spec_key *spec,
                 store_on_name *fn, void *arg, const struct store_call *call, struct error *error);
 
-    /* Removes what killed processes left of documents that they were about to write. To be called
-     * from time to time, by one thread. */
+    /* Removes what killed processes left of documents that they were about to write or to remove,
+     * with the secrets in it. To be called from time to time, by one thread. */
     int (*tidy)(struct store *store, const struct store_call *call, struct error *error);
 
     /* The place of the document, for messages: "kusion-system/kusion-1f…"; free(). */

@@ -14,8 +14,9 @@
 
 #include "engine/base/buf.h"
 #include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/runtime.h"
 
-#define INFORMER_TRIGGER "api.kusion.io/reconcile-requested-at"
+#define INFORMER_TRIGGER      KUBE_RECONCILE_ANNOTATION
 #define INFORMER_TRIGGER_FLUX "reconcile.fluxcd.io/requestedAt"
 
 struct informer_object {

@@ -197,8 +197,11 @@ void leader_start(struct leader *leader, struct kube_client *client)
     leader->is_started = true;
 }
 
-static void stop(struct leader *leader)
+void leader_resign(struct leader *leader)
 {
+    if (!leader->is_started)
+        return;
+    leader->is_started = false;
     pthread_mutex_lock(&leader->lock);
     leader->is_stopping = true;
     pthread_cond_signal(&leader->stopped);
@@ -213,8 +216,7 @@ void leader_free(struct leader *leader)
 {
     if (!leader)
         return;
-    if (leader->is_started)
-        stop(leader);
+    leader_resign(leader);
     lease_free(leader->lease);
     cancel_free(leader->stop);
     pthread_cond_destroy(&leader->stopped);

@@ -46,7 +46,9 @@ struct leader;
 /* config: copied. */
 struct leader *leader_new(const struct leader_config *config);
 void leader_start(struct leader *leader, struct kube_client *client); /* once */
-/* Stops the thread, without on_stopped, and releases the Lease. */
+/* Stops the thread, without on_stopped, and releases the Lease; not at the same time as
+ * leader_free(), which does the same. */
+void leader_resign(struct leader *leader);
 void leader_free(struct leader *leader);
 DEFINE_CLEANUP(struct leader *, leader_free)
 

@@ -14,6 +14,10 @@
 /* One in so many turns goes to the key that has been ready for the longest time. */
 #define TURNS 8
 
+/* A namespace's work. */
+#define BEGUN "begun"
+#define OTHER "other"
+
 struct item {
     bool is_ready;
     bool is_out;
@@ -21,7 +25,7 @@ struct item {
     enum workqueue_priority priority; /* while it is ready, wanted or delayed */
     unsigned failures;
     struct heap_item due;     /* in the queue's `delayed` while it is */
-    struct turn turn;         /* below its namespace, while it is ready */
+    struct turn turn;         /* below its namespace's work, while it is ready */
     TAILQ_ENTRY(item) by_age; /* while it is ready */
     int64_t ready_since;      /* ms, monotonic */
     int64_t taken_at;         /* likewise */
@@ -35,9 +39,11 @@ struct workqueue {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     bool is_shut_down;
-    struct strmap items;                      /* by key */
-    struct share ready[WORKQUEUE_PRIORITIES]; /* namespaces, and below them items */
-    TAILQ_HEAD(, item) by_age;                /* all that are ready, the oldest first */
+    struct strmap items; /* by key */
+    /* Namespaces, below them their work, begun and other, and below that items. Begun work is with
+     * the changes. */
+    struct share ready[WORKQUEUE_BEGUN];
+    TAILQ_HEAD(, item) by_age; /* all that are ready, the oldest first */
     struct heap delayed;
     uint64_t turns;
     size_t depth, in_flight;
@@ -55,7 +61,7 @@ struct workqueue *workqueue_new(const struct clock_source *clock, workqueue_obse
     pthread_mutex_init(&queue->lock, NULL);
     condition_init(&queue->changed);
     strmap_init(&queue->items);
-    for (size_t i = 0; i < WORKQUEUE_PRIORITIES; i++)
+    for (size_t i = 0; i < ARRAY_SIZE(queue->ready); i++)
         share_init_root(&queue->ready[i]);
     TAILQ_INIT(&queue->by_age);
     return queue;
@@ -75,7 +81,7 @@ void workqueue_free(struct workqueue *queue)
         return;
     while (!TAILQ_EMPTY(&queue->by_age))
         leave(queue, TAILQ_FIRST(&queue->by_age));
-    for (size_t i = 0; i < WORKQUEUE_PRIORITIES; i++)
+    for (size_t i = 0; i < ARRAY_SIZE(queue->ready); i++)
         share_done_root(&queue->ready[i]);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&queue->items, e));)
         free(e->value);
@@ -120,12 +126,15 @@ static struct item *first_due(const struct workqueue *queue)
     return first ? CONTAINER_OF(first, struct item, due) : NULL;
 }
 
-/* The item waits in its namespace's last place. */
+/* The item waits in the last place of its namespace's work. */
 static void take_place(struct workqueue *queue, struct item *item)
 {
-    _cleanup_free_ char *namespace_name = str_new_n(item->key, strcspn(item->key, "/"));
+    _cleanup_free_ char *name = str_new_n(item->key, strcspn(item->key, "/"));
+    bool is_begun = item->priority == WORKQUEUE_BEGUN;
+    struct share *its_namespace =
+        share_get(&queue->ready[is_begun ? WORKQUEUE_CHANGE : item->priority], name);
 
-    turn_init_leaf(&item->turn, share_get(&queue->ready[item->priority], namespace_name));
+    turn_init_leaf(&item->turn, share_get(its_namespace, is_begun ? BEGUN : OTHER));
     turn_wait(&item->turn);
 }
 
@@ -258,14 +267,19 @@ static void collect_due(struct workqueue *queue)
 static struct item *choose(struct workqueue *queue)
 {
     struct turn *turn = NULL;
+    struct share *its_namespace, *work;
 
     if (TAILQ_EMPTY(&queue->by_age))
         return NULL;
     if (++queue->turns % TURNS == 0)
         return TAILQ_FIRST(&queue->by_age);
-    for (size_t i = WORKQUEUE_PRIORITIES; i-- > 0 && !turn;)
-        turn = turn_next(&queue->ready[i]);
-    return CONTAINER_OF(turn, struct item, turn);
+    for (size_t i = ARRAY_SIZE(queue->ready); i-- > 0 && !turn;)
+        turn = share_next(&queue->ready[i]);
+    its_namespace = (struct share *)turn;
+    work = strmap_get(&its_namespace->shares, BEGUN);
+    if (!work)
+        work = strmap_get(&its_namespace->shares, OTHER);
+    return CONTAINER_OF(turn_next(work), struct item, turn);
 }
 
 /* NULL after a shut down. */

@@ -8,10 +8,11 @@
  * when it wants to see the key again.
  *
  * A key is "namespace/name". Keys come out in this order:
- *   1. by priority,
+ *   1. by priority; work that is begun and changes are one,
  *   2. within a priority: namespaces take turns (round robin), so a thousand keys of one namespace
  *      do not delay those of another,
- *   3. within a namespace: in the order in which they became ready with this priority.
+ *   3. within a namespace: work that is begun before changes,
+ *   4. then in the order in which they became ready with this priority.
  * Every eighth turn goes to the key that has been ready for the longest time, so no priority
  * starves.
  *
@@ -30,14 +31,13 @@
 
 #define WORKQUEUE_RETRY_MAXIMUM 300000 /* ms */
 
-/* Higher ones first. Begun work goes first: else a thousand new keys would all be begun before the
- * first of them is done. */
+/* Higher ones first. Begun work goes first in its namespace: else a thousand new keys would all be
+ * begun before the first of them is done. */
 enum workqueue_priority {
     WORKQUEUE_RESYNC, /* a regular check; also what was there when the process started */
     WORKQUEUE_RETRY,  /* after a failure */
     WORKQUEUE_CHANGE, /* a new object, generation or deletion; a status that is due */
-    WORKQUEUE_BEGUN,  /* an operation goes on */
-    WORKQUEUE_PRIORITIES
+    WORKQUEUE_BEGUN,  /* an operation goes on; the last: workqueue.c keeps it with the changes */
 };
 
 /* For metrics. */

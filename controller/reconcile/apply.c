@@ -5,7 +5,9 @@
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/corrections.h"
 #include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/recall.h"
 #include "controller/reconcile/recorded.h"
+#include "controller/reconcile/rejection.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
 #include "controller/reconcile/spec_export.h"
@@ -24,16 +26,20 @@ static void log_begin(struct attempt *attempt)
     operation_log_begin(&attempt->run, attempt->revision, attempt->kind == ATTEMPT_RETRY);
 }
 
-/* The Release may have been there, approved, and not been found. */
+/* The Release may have been there, approved, and not been found. A rejected plan gets none, unless
+ * it is another one now. 1: rejection_look(). */
 static int begin_new(struct attempt *attempt, struct error *error)
 {
-    int r = apply_begin_release(attempt, error);
+    int r = rejection_look(attempt, error);
 
+    if (r || attempt->rejected)
+        return r;
+    r = apply_begin_release(attempt, error);
     return r < 0 || attempt->approved ? r : approval_load(attempt, attempt->release, error);
 }
 
 /* While the plan is made: makes its Release. A retry, and the check of a Ready Spec, get one later.
- */
+ * 1: nothing is to be planned; begin again. */
 static int announce(struct attempt *attempt, struct error *error)
 {
     int r = 0;
@@ -49,7 +55,7 @@ static int announce(struct attempt *attempt, struct error *error)
         r = apply_find_release(attempt, error);
     if (r >= 0 && attempt->kind == ATTEMPT_NEW)
         r = begin_new(attempt, error);
-    if (r >= 0 && (attempt->kind == ATTEMPT_NEW || attempt->kind == ATTEMPT_RETRY))
+    if (r == 0 && (attempt->kind == ATTEMPT_NEW || attempt->kind == ATTEMPT_RETRY))
         log_begin(attempt);
     return r;
 }
@@ -82,6 +88,21 @@ static int parse(struct attempt *attempt, struct error *error)
     return 0;
 }
 
+/* A first apply has no State yet. */
+static int recall(struct attempt *attempt, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    struct recall recall = {0};
+    int r;
+
+    if (!attempt->is_first)
+        recall_read(run, operation_ledger(attempt->operation), &recall);
+    r = recall_state(run, attempt->operation, attempt->spec, &recall, error);
+    recall_done(&recall);
+    attempt->knows_state = r >= 0;
+    return r;
+}
+
 /* It goes on by itself. 1: there is no memory for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
@@ -97,13 +118,11 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     operation.config.for_approval = run->policy.needs_approval && !attempt->approved;
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r == 0)
+        r = recall(attempt, error);
+    if (r == 0)
         r = spec_takeover_read(run, attempt->operation, attempt->spec, error);
     if (r)
         return r;
-    if (run_lacks_state(run, operation_ledger(attempt->operation)))
-        run_event(run, EVENT_WARNING, "StateLost",
-                  "State is gone: what the Spec names is taken over again, and what it does not "
-                  "name any more is left where it is");
     progress_begin(attempt);
     operation_plan(attempt->operation, TAKE(attempt->spec));
     return 0;
@@ -138,6 +157,11 @@ static int begin_as_approved(struct attempt *attempt, struct reconcile_result *r
     if (r)
         return r < 0 ? r : 0;
     r = announce(attempt, &problem);
+    if (r > 0) {
+        attempt_end(attempt);
+        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+        return 0;
+    }
     if (r >= 0)
         r = begin_plan(attempt, &problem);
     if (r > 0)
@@ -214,8 +238,9 @@ static int idle(struct attempt *attempt, struct reconcile_result *result, struct
     return apply_settle(attempt, r, result);
 }
 
-/* The Spec is Ready, and stays so: State has to say that its Release was begun. Else, killed after
- * the last change, the next process would find nothing to do, and never look for it. */
+/* State has to say that the Release was begun, before a status says that it is being applied
+ * (recall.h). And where the Spec is Ready, and stays so: killed after the last change, the next
+ * process would find nothing to do, and never look for the Release. */
 static int mark_revision(struct attempt *attempt, struct error *error)
 {
     struct ledger *ledger = operation_ledger(attempt->operation);
@@ -239,10 +264,15 @@ static int record_approval(struct attempt *attempt, struct error *error)
         .approval = approval_of(attempt),
     };
 
-    return !attempt->release || attempt->release->phase == report.phase
-               ? 0
-               : release_write(attempt->run.context, &attempt->run.subject, attempt->release,
-                               &report, error);
+    int r;
+
+    if (!attempt->release || attempt->release->phase == report.phase)
+        return 0;
+    r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
+                      error);
+    if (r >= 0)
+        approval_tell_approved(attempt);
+    return r;
 }
 
 static int begin_work(struct attempt *attempt, struct error *error)
@@ -252,12 +282,13 @@ static int begin_work(struct attempt *attempt, struct error *error)
     if (attempt->kind == ATTEMPT_RETRY || attempt->kind == ATTEMPT_CORRECTION)
         return 0;
     r = apply_begin_release(attempt, error);
+    if (r >= 0 && (attempt->approved || attempt->kind == ATTEMPT_RESYNC))
+        r = mark_revision(attempt, error);
     if (r >= 0 && attempt->approved)
         r = record_approval(attempt, error);
-    if (r < 0 || attempt->kind != ATTEMPT_RESYNC)
-        return r;
-    progress_begin(attempt);
-    return mark_revision(attempt, error);
+    if (r >= 0 && attempt->kind == ATTEMPT_RESYNC)
+        progress_begin(attempt);
+    return r;
 }
 
 static int carry_out(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -300,6 +331,8 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
         return apply_failed(attempt, &failure, result, error);
     if (waits_on)
         return approval_wait_on(attempt, result, error);
+    if (rejection_is_of_plan(attempt))
+        return rejection_say(attempt, result, error);
     if (is_another) {
         r = approval_cancel(attempt, &failure);
         begin_anew(attempt);
@@ -317,7 +350,6 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
 
 int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    const struct reconcile_context *context = attempt->run.context;
     const struct plan *plan = operation_get_plan(attempt->operation);
     struct error failure = {0};
     bool is_empty;
@@ -328,7 +360,7 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
         return apply_failed(attempt, &failure, result, error);
     attempt_measure(attempt);
     if (!attempt->approved)
-        plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
+        plan_digest(plan, attempt->run.plan_key, sizeof(attempt->run.plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC && !has_unreported_revision(attempt)) {
         if (is_empty)

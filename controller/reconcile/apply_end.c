@@ -75,10 +75,11 @@ static int write_end(struct attempt *attempt, struct release_report *report,
         status->plan = report_plan(report->plan, report->digest);
     if (report->results)
         status->resources = report_resources(report->results);
-    if (attempt->operation)
+    if (attempt->operation && attempt->knows_state) {
         status->inventory = report_inventory(operation_ledger(attempt->operation));
-    if (attempt->operation)
+        status->is_finished = true;
         spec_export(run, operation_ledger(attempt->operation), NULL);
+    }
     r = waits_on(attempt, report)
             ? 0
             : release_write(run->context, &run->subject, attempt->release, report, error);
@@ -124,9 +125,7 @@ static char *describe_for_table(const struct run *run, const char *summary)
 {
     const struct hold *hold = &run->hold;
 
-    return hold->operation == RELEASE_ROLLBACK
-               ? str_printf("%s, as in revision %lld", summary, (long long)hold->to_revision)
-               : str_new(summary);
+    return report_to_revision(str_new(summary), hold->to_revision);
 }
 
 static bool is_held(const struct run *run)
@@ -181,10 +180,13 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
         .corrections = count_correction(attempt, summary),
         .drops_corrections = !attempt_is_correction(attempt),
     };
+    bool is_correction = status.corrections != NULL;
     int written = write_end(attempt, &report, &status, r < 0 ? NULL : error);
 
     if (r >= 0)
         r = written;
+    if (r >= 0 && is_correction)
+        operation_log_correction(run);
     if (r >= 0)
         operation_log_success(run, summary);
     return r;
@@ -379,10 +381,20 @@ int apply_refused(struct attempt *attempt, const struct error *refusal,
 {
     struct error failure = *refusal, problem = {0};
 
-    if (!run_says_already(&attempt->run, refusal) &&
+    run_say_retry(&attempt->run, &failure); /* as the status has it */
+    if (!run_says_already(&attempt->run, &failure) &&
         run_supersede(&attempt->run, NULL, &problem) < 0)
         failure = problem;
     return end_badly(attempt, &failure, NULL, result, error);
+}
+
+/* Once: an object that is as wanted is not told of again. */
+static void tell_warnings(const struct run *run, const struct operation_results *results)
+{
+    _cleanup_free_ char *warnings = report_warnings(results);
+
+    if (warnings)
+        run_event(run, EVENT_WARNING, "ProviderWarning", warnings);
 }
 
 int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -392,6 +404,7 @@ int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct
     int r = operation_error(attempt->operation, &failure);
 
     operation_results(attempt->operation, &results);
+    tell_warnings(&attempt->run, &results);
     if (r < 0) {
         report_judge(&results, &failure);
         r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);

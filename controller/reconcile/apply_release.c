@@ -2,6 +2,7 @@
 
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/recorded.h"
+#include "controller/reconcile/rejection.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -25,6 +26,10 @@ static int consider(struct attempt *attempt, struct release **latest, struct err
 
     if (!is_of_this(attempt, *latest) || is_reported)
         return 0;
+    if (rejection_ended(*latest)) {
+        attempt->rejected = TAKE(*latest);
+        return 0;
+    }
     if ((*latest)->phase == PHASE_FAILED && attempt->kind == ATTEMPT_NEW) {
         attempt->kind = ATTEMPT_RETRY;
         return approval_load(attempt, *latest, error);

@@ -1,8 +1,7 @@
 #include "controller/reconcile/approval.h"
 
+#include "controller/reconcile/approval_private.h"
 #include "controller/reconcile/plans.h"
-#include "controller/reconcile/report.h"
-#include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/plan/approved_value.h"
@@ -12,15 +11,21 @@ static bool names(const struct release_approval *approval, const char *digest)
     return digest && str_equal(approval->plan, digest);
 }
 
-/* The Release's own approval comes first: it is of this plan alone. NULL: there is none. */
-static const struct release_approval *find_approval(const struct attempt *attempt,
-                                                    const struct release *release)
+/* What the Release does not show is approved only in so many words. */
+static bool covers(const struct release_approval *approval, const struct release *release)
 {
-    const char *digest = release_plan(release);
+    return names(approval, release_plan(release)) &&
+           (approval->covers_unseen ||
+            !value_int(value_path(release->status, "plan", "unseen", NULL), 0));
+}
 
-    if (release && names(&release->approval, digest))
+/* The Release's own approval comes first: it is of this plan alone. */
+const struct release_approval *approval_find(const struct attempt *attempt,
+                                             const struct release *release)
+{
+    if (release && covers(&release->approval, release))
         return &release->approval;
-    return names(&attempt->run.approval, digest) ? &attempt->run.approval : NULL;
+    return covers(&attempt->run.approval, release) ? &attempt->run.approval : NULL;
 }
 
 /* Releases that are read to find out whether an approval is spent. */
@@ -63,9 +68,8 @@ static int find_spent(const struct run *run, int64_t revision, bool *ret, struct
     return 0;
 }
 
-/* Then it is as if the Spec had none. digest: of the plan that the Release shows, or is to show. */
-static int drop_if_spent(struct attempt *attempt, const struct release *release, const char *digest,
-                         struct error *error)
+int approval_drop_if_spent(struct attempt *attempt, const struct release *release,
+                           const char *digest, struct error *error)
 {
     struct run *run = &attempt->run;
     bool is_spent = false;
@@ -81,8 +85,7 @@ static int drop_if_spent(struct attempt *attempt, const struct release *release,
     return r;
 }
 
-static struct document_name document_of(const struct attempt *attempt,
-                                        const struct release *release)
+struct document_name approval_document(const struct attempt *attempt, const struct release *release)
 {
     return (struct document_name){DOCUMENT_APPROVAL, attempt->run.subject.key, release->name};
 }
@@ -94,13 +97,14 @@ static int load(const struct attempt *attempt, const struct release *release,
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
-    const struct document_name name = document_of(attempt, release);
+    const struct document_name name = approval_document(attempt, release);
     _cleanup_value_ const struct value *plan = NULL;
     int r = plans_load(context->plans, &name, &call, &plan, error);
 
     return r < 0 ? r
-                 : approved_plan_from_value(plan, context->plan_key, sizeof(context->plan_key),
-                                            release_plan(release), ret, error);
+                 : approved_plan_from_value(plan, attempt->run.plan_key,
+                                            sizeof(attempt->run.plan_key), release_plan(release),
+                                            ret, error);
 }
 
 static bool is_lost(int code)
@@ -114,10 +118,10 @@ int approval_load(struct attempt *attempt, const struct release *release, struct
     const struct release_approval *approval;
     struct error problem = {0};
     int r = run->policy.needs_approval
-                ? drop_if_spent(attempt, release, release_plan(release), error)
+                ? approval_drop_if_spent(attempt, release, release_plan(release), error)
                 : 0;
 
-    approval = find_approval(attempt, release);
+    approval = approval_find(attempt, release);
     if (r < 0 || !run->policy.needs_approval || !approval)
         return r;
     r = load(attempt, release, &attempt->approved, &problem);
@@ -255,7 +259,7 @@ static bool is_open(const struct plan_change *change)
     return change->error || change->action == PLAN_DEFERRED || change->action == PLAN_UNKNOWN;
 }
 
-static size_t count_open(const struct plan *plan)
+size_t approval_count_open(const struct plan *plan)
 {
     size_t n = 0;
 
@@ -303,7 +307,7 @@ int approval_outlasts(const struct attempt *attempt, bool *ret, struct error *er
     int r;
 
     *ret = false;
-    if (!release || release->phase != PHASE_AWAITING_APPROVAL || !count_open(plan) ||
+    if (!release || release->phase != PHASE_AWAITING_APPROVAL || !approval_count_open(plan) ||
         str_equal(release_plan(release), attempt->digest))
         return 0;
     r = load(attempt, release, &shown, &problem);
@@ -342,138 +346,6 @@ int approval_wait_on(struct attempt *attempt, struct reconcile_result *result, s
              why.reason, "error", why.message, NULL);
     attempt_check_later(attempt, result);
     r = write_as_shown(attempt, error);
-    attempt_end(attempt);
-    return r;
-}
-
-/* ---- Showing ---- */
-
-static int keep_plan(struct attempt *attempt, struct error *error)
-{
-    const struct reconcile_context *context = attempt->run.context;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
-    const struct document_name name = document_of(attempt, attempt->release);
-    _cleanup_(approved_plan_unref_p) struct approved_plan *plan = approved_plan_new(
-        operation_get_plan(attempt->operation), context->plan_key, sizeof(context->plan_key));
-    _cleanup_value_ const struct value *value = approved_plan_to_value(plan);
-    _cleanup_free_ char *place = NULL;
-
-    if (!value)
-        return err_set(error, ERR_TOO_LARGE, "TooLarge", "the plan is too large to be approved");
-    return plans_keep(context->plans, &name, value, &call, &place, error);
-}
-
-/* The command that approves the plan: in its Release, or in the Spec if the records of operations
- * are no objects of the API. */
-static void add_command(const struct attempt *attempt, struct buf *to)
-{
-    const struct run *run = &attempt->run;
-
-    if (run->context->history->ops->is_in_api)
-        buf_printf(to,
-                   "kubectl patch release %s -n %s --type=merge -p "
-                   "'{\"spec\":{\"approvedPlan\":\"%s\"}}'",
-                   attempt->release->name, attempt->object.namespace_name, attempt->digest);
-    else
-        buf_printf(to,
-                   "kubectl patch spec %s -n %s --type=merge -p "
-                   "'{\"spec\":{\"approval\":{\"approvedPlan\":\"%s\"}}}'",
-                   run->subject.key.name, run->subject.key.namespace_name, attempt->digest);
-}
-
-static char *describe(const struct attempt *attempt, const char *summary, size_t unplanned)
-{
-    struct buf text = BUF_INIT;
-
-    buf_printf(&text, "%s", summary);
-    if (unplanned)
-        buf_printf(&text, " (%zu cannot be planned yet, and will need another approval)",
-                   unplanned);
-    if (attempt->is_approval_spent)
-        buf_add_str(&text, " (the approval in the Spec was of an earlier Release, which became "
-                           "stale: it holds again if it is removed, and set anew)");
-    buf_add_str(&text, "\nto approve: ");
-    add_command(attempt, &text);
-    return buf_take(&text);
-}
-
-static int write_release(struct attempt *attempt, const struct verdict *verdict,
-                         const char *summary, struct error *error)
-{
-    struct release_report report = {.phase = PHASE_AWAITING_APPROVAL,
-                                    .plan = operation_get_plan(attempt->operation),
-                                    .digest = attempt->digest,
-                                    .verdict = verdict};
-    bool is_shown = attempt->release->phase == PHASE_AWAITING_APPROVAL;
-    int r = 0;
-
-    /* A plan that is approved already gets here only if its document could not be read. */
-    if (!is_shown || find_approval(attempt, attempt->release))
-        r = keep_plan(attempt, error);
-    if (r >= 0 && !is_shown) {
-        operation_log_awaiting(&attempt->run, report.digest, summary);
-        r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
-                          error);
-    }
-    return r;
-}
-
-/* A Spec that is Ready becomes Progressing: the next attempt looks for the approved Release only if
- * the Spec is not Ready. */
-static int say_approved(struct attempt *attempt, struct error *error)
-{
-    struct run_status status = {
-        .verdict = {"Unknown", "Progressing", "the plan is approved", PROGRESS_RECONCILING, NULL},
-        .attempted = attempt->revision,
-    };
-
-    return run_is_settled(&attempt->run) ? run_write_status(&attempt->run, &status, error) : 0;
-}
-
-static int write_spec(struct attempt *attempt, const struct verdict *verdict, struct error *error)
-{
-    struct run_status status = {
-        .verdict = *verdict,
-        .is_end = true,
-        .attempted = attempt->revision,
-        .plan = report_plan(operation_get_plan(attempt->operation), attempt->digest),
-    };
-    int r = run_write_status(&attempt->run, &status, error);
-
-    run_status_done(&status);
-    return r;
-}
-
-int approval_ask(struct attempt *attempt, struct reconcile_result *result, struct error *error)
-{
-    const struct plan *plan = operation_get_plan(attempt->operation);
-    _cleanup_free_ char *summary = report_plan_summary(plan);
-    _cleanup_free_ char *message = NULL;
-    struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
-    bool is_new;
-    int r;
-
-    if (!attempt->release)
-        return err_set(error, ERR_FORBIDDEN, "NamespaceTerminating",
-                       "the namespace is being deleted: there is no Release to approve a plan in");
-    r = drop_if_spent(attempt, attempt->release, attempt->digest, error);
-    if (r < 0)
-        return r;
-    verdict.message = message = describe(attempt, summary, count_open(plan));
-    is_new = attempt->release->phase != PHASE_AWAITING_APPROVAL;
-    r = write_release(attempt, &verdict, summary, error);
-    if (r < 0)
-        return r;
-    if (is_new) /* no operation ends here, and Releases that nobody approves would pile up */
-        retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
-                          attempt->revision, PHASE_AWAITING_APPROVAL);
-    attempt_check_later(attempt, result);
-    if (find_approval(attempt, attempt->release)) {
-        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
-        r = say_approved(attempt, error);
-    } else {
-        r = write_spec(attempt, &verdict, error);
-    }
     attempt_end(attempt);
     return r;
 }

@@ -63,4 +63,12 @@ int approval_wait_on(struct attempt *attempt, struct reconcile_result *result, s
  * same; with other errors it is not. */
 int approval_ask(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 
+/* ---- Who is told ---- */
+
+/* An event about the Spec, and about the Release. */
+void approval_tell(const struct attempt *attempt, const struct release *release, const char *type,
+                   const char *reason, const char *message);
+/* attempt->approved is going to be carried out: events, and a line in the log with who approved. */
+void approval_tell_approved(const struct attempt *attempt);
+
 #endif

@@ -12,10 +12,12 @@ static const struct {
     const char *reason;
     bool may_heal;
 } by_reason[] = {
-    {"ConflictDetected", false},    {"DeletionGuardTripped", false},  {"HealthCheckFailed", false},
-    {"PruneFailed", false},         {"KindNotFound", true},           {"NamespaceNotFound", true},
-    {"NamespaceTerminating", true}, {"ServiceAccountNotFound", true}, {"ContextNotFound", true},
-    {"InvalidContext", true},
+    {"ConflictDetected", false},    {"DeletionGuardTripped", false},
+    {"HealthCheckFailed", false},   {"PruneFailed", false},
+    {"KindNotFound", true},         {"NamespaceNotFound", true},
+    {"NamespaceTerminating", true}, {"ServiceAccountNotFound", true},
+    {"ContextNotFound", true},      {"InvalidContext", true},
+    {"StateLost", false},
 };
 
 /* A quota has no reason of its own. Others free what they use, and quotas are raised. */
@@ -95,6 +97,12 @@ static const struct {
 
 /* ---- The conditions ---- */
 
+/* Not the schema's default, which a new Spec has. */
+static bool is_ours(const struct value *condition)
+{
+    return value_get(condition, "observedGeneration");
+}
+
 static void add(struct value_builder *b, const struct value *old, const char *type,
                 const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
 {
@@ -111,7 +119,7 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
     value_key(b, "observedGeneration");
     value_add_int(b, generation);
     value_key(b, "lastTransitionTime");
-    if (str_equal(value_get_string(before, "status"), status))
+    if (str_equal(value_get_string(before, "status"), status) && is_ours(before))
         value_add_string(b, value_get_string(before, "lastTransitionTime"));
     else
         value_add_string(b, time);
@@ -122,7 +130,16 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
     value_end_object(b);
 }
 
+static const char *message_of(status_fn *condition, const struct verdict *verdict,
+                              const struct conditions_clauses *clauses)
+{
+    if (condition == ready || !clauses)
+        return verdict->message;
+    return condition == healthy && clauses->healthy ? clauses->healthy : clauses->brief;
+}
+
 const struct value *conditions_make(const struct value *old, const struct verdict *verdict,
+                                    const struct conditions_clauses *clauses,
                                     struct conditions_generation generation, int64_t now)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
@@ -132,9 +149,11 @@ const struct value *conditions_make(const struct value *old, const struct verdic
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         const char *status = table[i].status(verdict);
         int64_t about = table[i].status == ready ? generation.ready : generation.observed;
+        struct verdict said = *verdict;
 
+        said.message = message_of(table[i].status, verdict, clauses);
         if (status)
-            add(b, old, table[i].type, status, verdict, about, now);
+            add(b, old, table[i].type, status, &said, about, now);
     }
     value_end_array(b);
     value_builder_finish(b, &conditions, NULL);
@@ -165,16 +184,14 @@ static void finish(struct value_builder *b, const struct value **conditions)
     *conditions = more;
 }
 
-void conditions_add_exposed(const struct value **conditions, const struct value *old,
-                            const char *message, int64_t generation, int64_t now)
+void conditions_set_warning(const struct value **conditions, const struct value *old,
+                            const struct warning *warning, int64_t generation, int64_t now)
 {
-    const struct verdict exposed = {.reason = "SecretsInClear", .message = message};
-    struct value_builder *b;
+    const struct verdict verdict = {.reason = warning->reason, .message = warning->message};
+    struct value_builder *b = begin_without(*conditions, warning->type);
 
-    if (!message)
-        return;
-    b = begin_without(*conditions, exposed.reason);
-    add(b, old, exposed.reason, "True", &exposed, generation, now);
+    if (warning->message)
+        add(b, old, warning->type, "True", &verdict, generation, now);
     finish(b, conditions);
 }
 

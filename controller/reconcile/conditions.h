@@ -2,10 +2,10 @@
  * A verdict about an object, and the conditions that say it.
  *
  * Ready and Finished are always there; Reconciling and Stalled only when True, and never both;
- * SecretsInClear only when True; TerraformStateWritten only where a state file is asked for.
- * Finished is "False" as long as Reconciling is "True": clients wait for it to learn of the end,
- * whether it is a success or a failure. A condition's lastTransitionTime changes with its status
- * alone, so that saying the same again is no change.
+ * SecretsInClear and Drifted only when True; TerraformStateWritten only where a state file is asked
+ * for. Finished is "False" as long as Reconciling is "True": clients wait for it to learn of the
+ * end, whether it is a success or a failure. A condition's lastTransitionTime changes with its
+ * status alone, so that saying the same again is no change.
  */
 #ifndef CONTROLLER_RECONCILE_CONDITIONS_H
 #define CONTROLLER_RECONCILE_CONDITIONS_H
@@ -38,14 +38,26 @@ struct conditions_generation {
     int64_t observed;
 };
 
-/* old: the conditions that are there, or NULL. now: Unix ms. */
+/* What the conditions beside Ready say: a clause each, as the message would be there four times. */
+struct conditions_clauses {
+    const char *brief;   /* of Reconciling, Stalled and Finished */
+    const char *healthy; /* of Healthy; NULL: brief */
+};
+
+/* old: the conditions that are there, or NULL. clauses: NULL: all say the message. now: Unix ms. */
 const struct value *conditions_make(const struct value *old, const struct verdict *verdict,
+                                    const struct conditions_clauses *clauses,
                                     struct conditions_generation generation, int64_t now);
 
-/* Adds SecretsInClear, which is True, to conditions made of `old`. *conditions: a reference that is
- * replaced. message: NULL: nothing is added. */
-void conditions_add_exposed(const struct value **conditions, const struct value *old,
-                            const char *message, int64_t generation, int64_t now);
+/* A condition that is there only while it is True. */
+struct warning {
+    const char *type, *reason, *message; /* message NULL: it is not True */
+};
+
+/* Adds or replaces it, or takes it away. *conditions: a reference that is replaced; made of `old`.
+ */
+void conditions_set_warning(const struct value **conditions, const struct value *old,
+                            const struct warning *warning, int64_t generation, int64_t now);
 
 /* Adds or replaces TerraformStateWritten. verdict: its status is `ready`; NULL: it is
  * as in `old`. The rest as above. */

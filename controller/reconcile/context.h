@@ -21,6 +21,7 @@ struct recorded;
 struct requests;
 struct retention;
 struct finished;
+struct quarantine;
 
 struct reconcile_context {
     struct kube_client *client;
@@ -35,6 +36,7 @@ struct reconcile_context {
     struct requests *requests; /* of people: for a Rollback, or a Destroy */
     struct retention *retention;
     struct finished *finished;
+    struct quarantine *quarantine; /* NULL: nobody is held for the process' deaths */
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit;   /* NULL: everything is allowed */

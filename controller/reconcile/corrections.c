@@ -4,6 +4,8 @@
 
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/base/utf8.h"
+#include "engine/operation/operation.h"
 
 /* ---- One change ---- */
 
@@ -109,9 +111,38 @@ static const struct value *list_fields(const struct value *entry, const struct d
     return fields;
 }
 
+/* The last times of an update, with this one. */
+static void add_times(struct value_builder *b, const struct value *entry, const char *time)
+{
+    const struct value *before = value_get(entry, "lastTimes");
+    size_t n = value_count(before);
+
+    value_key(b, "lastTimes");
+    value_begin_array(b);
+    for (size_t i = n < CORRECTIONS_TIMES ? 0 : n - CORRECTIONS_TIMES + 1; i < n; i++)
+        value_add(b, value_at(before, i));
+    value_add_string(b, time);
+    value_end_array(b);
+}
+
+/* Who changed it, in the plan's words; as before where they do not say. */
+static void add_message(struct value_builder *b, const struct value *entry,
+                        const struct plan_change *change)
+{
+    const char *before = value_get_string(entry, "message");
+    _cleanup_free_ char *shown = change->reason ? utf8_show(change->reason) : NULL;
+    char message[CORRECTIONS_NAME];
+
+    if (!shown && !before)
+        return;
+    str_copy(message, sizeof(message), shown ? shown : before);
+    value_key(b, "message");
+    value_add_string(b, message);
+}
+
 /* entry: the one before, or NULL. False: there is no room for it. */
 static bool add_change(struct value_builder *b, const struct value *entry,
-                       const struct plan_change *change)
+                       const struct plan_change *change, const char *time)
 {
     _cleanup_value_ const struct value *fields = list_fields(entry, fields_of(change));
 
@@ -125,6 +156,10 @@ static bool add_change(struct value_builder *b, const struct value *entry,
     if (value_count(fields)) {
         value_key(b, "fields");
         value_add(b, fields);
+    }
+    if (change->action == PLAN_UPDATE) {
+        add_message(b, entry, change);
+        add_times(b, entry, time);
     }
     value_end_object(b);
     return true;
@@ -141,7 +176,8 @@ static const struct plan_change *change_of(const struct plan *plan, const struct
 }
 
 /* Those before, with what this correction adds to them, then the new ones. */
-static const struct value *list_changes(const struct value *before, const struct plan *plan)
+static const struct value *list_changes(const struct value *before, const struct plan *plan,
+                                        const char *time)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *list = NULL;
@@ -152,12 +188,12 @@ static const struct value *list_changes(const struct value *before, const struct
         const struct value *entry = value_at(before, i);
         const struct plan_change *change = change_of(plan, entry);
 
-        if (!change || !add_change(b, entry, change))
+        if (!change || !add_change(b, entry, change, time))
             value_add(b, entry);
     }
     for (size_t i = 0; i < plan->n_changes && n < CORRECTIONS_CHANGES; i++)
         if (is_correction(&plan->changes[i]) && !find(before, &plan->changes[i]))
-            n += add_change(b, NULL, &plan->changes[i]);
+            n += add_change(b, NULL, &plan->changes[i], time);
     value_end_array(b);
     value_builder_finish(b, &list, NULL);
     return list;
@@ -174,14 +210,76 @@ static bool has_correction(const struct plan *plan)
 const struct value *corrections_add(const struct value *recorded, const struct plan *plan,
                                     const char *summary, int64_t now)
 {
-    _cleanup_value_ const struct value *changes =
-        list_changes(value_get(recorded, "changes"), plan);
+    _cleanup_value_ const struct value *changes = NULL;
     char time[TIMESTAMP_SIZE];
 
     if (!has_correction(plan))
         return NULL;
     timestamp_format(now, time);
+    changes = list_changes(value_get(recorded, "changes"), plan, time);
     return value_pack("{s:I, s:s, s:s, s:v}", "count",
                       value_int(value_get(recorded, "count"), 0) + 1, "lastTime", time, "message",
                       summary, "changes", changes);
+}
+
+/* ---- Fights ---- */
+
+static int64_t time_at(const struct value *times, size_t i)
+{
+    const char *text = value_string(value_at(times, i));
+
+    return text ? timestamp_parse(text) : 0;
+}
+
+static bool is_fought_for(const struct value *entry, int64_t interval, int64_t now)
+{
+    const struct value *times = value_get(entry, "lastTimes");
+    size_t n = value_count(times);
+
+    return n >= CORRECTIONS_TIMES && now - time_at(times, 0) <= 5 * interval &&
+           now - time_at(times, n - 1) <= 2 * interval;
+}
+
+#define NAMED_FIELDS 3
+
+/* "apps/v1:Deployment:shop:web: spec.replicas, changed by kube-controller-manager (scale)" */
+static void add_fight(struct buf *text, const struct value *entry)
+{
+    const struct value *fields = value_get(entry, "fields");
+    const char *message = value_get_string(entry, "message");
+    size_t n = value_count(fields);
+
+    operation_show_id(text, value_get_string(entry, "id"));
+    buf_add_str(text, ": ");
+    for (size_t i = 0; i < n && i < NAMED_FIELDS; i++)
+        buf_printf(text, "%s%s", i ? ", " : "", path_at(fields, i));
+    if (n > NAMED_FIELDS)
+        buf_printf(text, " and %zu more", n - NAMED_FIELDS);
+    buf_printf(text, ", %s", message ? message : "changed by others");
+}
+
+char *corrections_fight(const struct value *recorded, int64_t interval, int64_t now)
+{
+    const struct value *changes = value_get(recorded, "changes");
+    struct buf text = BUF_INIT;
+    size_t named = 0, more = 0;
+
+    for (size_t i = 0; i < value_count(changes); i++) {
+        const struct value *entry = value_at(changes, i);
+
+        if (!is_fought_for(entry, interval, now))
+            continue;
+        if (named == NAMED_FIELDS) {
+            more++;
+            continue;
+        }
+        buf_add_str(&text, named++ ? "; " : "corrected at each check: ");
+        add_fight(&text, entry);
+    }
+    if (!named)
+        return NULL;
+    if (more)
+        buf_printf(&text, "; and %zu more resources", more);
+    buf_add_str(&text, ". Leave these fields out of the Spec, or keep the other from writing them");
+    return buf_take(&text);
 }

@@ -7,6 +7,9 @@
  * the same action on the same resource, and of an update no other fields. The values may differ.
  *
  * The list is bounded. A correction with a change that does not fit gets a Release each time.
+ *
+ * Fields that were corrected three times within five intervals are fought for: somebody else writes
+ * them again and again. That is over when two intervals have passed without a correction.
  */
 #ifndef CONTROLLER_RECONCILE_CORRECTIONS_H
 #define CONTROLLER_RECONCILE_CORRECTIONS_H
@@ -16,6 +19,8 @@
 #define CORRECTIONS_CHANGES 50  /* that are listed */
 #define CORRECTIONS_FIELDS  20  /* of one change */
 #define CORRECTIONS_PATH    512 /* bytes of a field's path */
+#define CORRECTIONS_NAME    256 /* bytes of who changed it */
+#define CORRECTIONS_TIMES   3   /* the last ones, of each update */
 
 /* recorded: status.driftCorrections, or NULL. Only creates and updates repeat. */
 bool corrections_repeat(const struct value *recorded, const struct plan *plan);
@@ -24,5 +29,9 @@ bool corrections_repeat(const struct value *recorded, const struct plan *plan);
  * now: ms since 1970. */
 const struct value *corrections_add(const struct value *recorded, const struct plan *plan,
                                     const char *summary, int64_t now);
+
+/* Who fights for which fields, for people; free() it. NULL: nobody. interval: ms between two checks
+ * of the Spec. now: ms since 1970. */
+char *corrections_fight(const struct value *recorded, int64_t interval, int64_t now);
 
 #endif

@@ -2,39 +2,52 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/recall.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/spec_export.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
-#include "engine/spec/name.h"
-#include "runtimes/kubernetes/runtime.h"
 
 #define LOOK_AT_STATE 5000 /* ms, between two tries to remove State that may still come back */
 
 /* ---- The end ---- */
 
-static int release_finalizer(const struct run *run, struct error *error)
+/* What was done is of a deletion that there is not any more: the Spec is looked at anew. */
+static int begin_anew(struct attempt *attempt, struct reconcile_result *result)
 {
+    const struct spec_key *key = &attempt->run.subject.key;
+
+    log_warn("the Spec is not being deleted any more: was etcd set back?", "namespace",
+             key->namespace_name, "spec", key->name, NULL);
+    attempt_end(attempt);
+    *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    return 0;
+}
+
+static int release_finalizer(struct attempt *attempt, struct reconcile_result *result,
+                             struct error *error)
+{
+    const struct run *run = &attempt->run;
     const struct kube_ref ref = api_spec_ref(&run->subject.key, NULL);
     _cleanup_value_ const struct value *now = NULL;
     struct error problem = {0};
-    int r = recorded_drop_all(run->context, &run->subject.key, error);
+    int r = api_get_metadata(run->context, ref, NULL, &now, &problem);
+    bool is_it =
+        r >= 0 && str_equal(value_string(value_path(now, "metadata", "uid", NULL)),
+                            value_string(value_path(run->object, "metadata", "uid", NULL)));
 
-    if (r < 0)
-        return r;
-    r = api_get_metadata(run->context, ref, NULL, &now, &problem);
+    if (r < 0 && r != ERR_NOT_FOUND) {
+        err_wrap(&problem, "removing the finalizer");
+        return err_copy(error, &problem);
+    }
+    if (is_it && !api_is_deleting(now))
+        return begin_anew(attempt, result);
+    r = recorded_drop_all(run->context, &run->subject.key, error);
     /* Another object has the name by now: its finalizer is its own affair. */
-    if (r >= 0 && !str_equal(value_string(value_path(now, "metadata", "uid", NULL)),
-                             value_string(value_path(run->object, "metadata", "uid", NULL))))
-        return 0;
-    if (r >= 0)
-        r = finalizer_remove(run->context->client, &ref, value_get(now, "metadata"), NULL,
-                             &problem);
-    if (r >= 0 || r == ERR_NOT_FOUND)
-        return 0;
-    err_wrap(&problem, "removing the finalizer");
-    return err_copy(error, &problem);
+    if (r >= 0 && is_it)
+        r = finalizer_remove(run->context->client, &ref, value_get(now, "metadata"), NULL, error);
+    return r;
 }
 
 /* Rights may be gone for good, with what was deleted: there is a way out without them. */
@@ -60,8 +73,9 @@ static int write_failure(struct attempt *attempt, const struct error *failure,
         .attempted = attempt->release ? attempt->revision : 0,
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
         .resources = results ? report_resources(results) : NULL,
-        .inventory =
-            attempt->operation ? report_inventory(operation_ledger(attempt->operation)) : NULL,
+        .inventory = attempt->operation && attempt->knows_state
+                         ? report_inventory(operation_ledger(attempt->operation))
+                         : NULL,
     };
     struct release_report report = {
         .phase = PHASE_DESTROYING, .results = results, .verdict = &status.verdict};
@@ -127,21 +141,6 @@ static bool is_to_be_orphaned(const struct spec_policy *policy)
            (policy->deletion == DELETION_MIRROR_PRUNE && !policy->prune);
 }
 
-static int state_lost(const struct run *run, struct error *error)
-{
-    const struct spec_key *key = &run->subject.key;
-    struct store *store = run->context->store;
-    struct document_name name = {.kind = DOCUMENT_STATE, .spec = *key};
-    _cleanup_free_ char *place = store->ops->describe(store, &name);
-    char owner[SPEC_HASH_NAME_SIZE];
-
-    spec_hash_name(key->namespace_name, key->name, owner);
-    return err_set(error, ERR_CORRUPT, "StateLost",
-                   "held: State is gone (%s), so it is not known what there is to delete. Restore "
-                   "it; or set deletionPolicy to Orphan, and delete what has the label %s=%s",
-                   place, KUBE_OWNER_LABEL, owner);
-}
-
 /* Its phase was written before the first deletion. */
 static bool is_end_of_destroy(const struct release *latest)
 {
@@ -159,21 +158,34 @@ static int orphan(struct run *run, struct ledger *ledger, struct error *error)
     return r;
 }
 
+/* Before State goes that alone knew of objects, the status says that none is left. So State that is
+ * gone while the status names some was lost. */
+static int say_nothing_is_left(struct run *run, struct ledger *ledger, struct error *error)
+{
+    struct run_status status = {
+        .verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL},
+        .inventory = report_inventory(ledger),
+    };
+    int r = recall_names_recorded(run) ? run_write_status(run, &status, error) : 0;
+
+    run_status_done(&status);
+    return r;
+}
+
 /* Nothing was made, or all is deleted, or left. (A process may have been killed after State went,
  * and before the Release said so.) In a namespace that goes there are no Releases. */
 static int forget(struct run *run, struct ledger *ledger, struct error *error)
 {
     _cleanup_(release_free_p) struct release *latest = NULL;
-    int r;
+    int r = is_to_be_orphaned(&run->policy) ? 0 : say_nothing_is_left(run, ledger, error);
 
+    if (r < 0)
+        return r;
     if (run->is_namespace_terminating)
         return orphan(run, ledger, error);
     r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
     if (r < 0)
         return r;
-    if (run_lacks_state(run, ledger) && !is_to_be_orphaned(&run->policy) &&
-        !is_end_of_destroy(latest))
-        return state_lost(run, error);
     if (is_end_of_destroy(latest) && !ledger_is_stored(ledger))
         ledger_was_removed(ledger);
     r = spec_export(run, ledger, error);
@@ -293,8 +305,28 @@ static int begin_release(struct attempt *attempt, struct error *error)
     return release_write(run->context, &run->subject, attempt->release, &report, error);
 }
 
+/* What State does not know is looked for. Where the account may be gone (the namespace terminates,
+ * or a destroy had ended, and State went with it), only what a list shows counts. */
+static int read_lost(struct attempt *attempt, struct ledger *ledger, struct recall *ret,
+                     struct error *error)
+{
+    struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *latest = NULL;
+    int r;
+
+    recall_read(run, ledger, ret);
+    if (!ret->is_needed)
+        return 0;
+    ret->known.only_listed = run->is_namespace_terminating;
+    if (run->is_namespace_terminating || !ret->is_gone)
+        return 0;
+    r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
+    ret->known.only_listed = is_end_of_destroy(latest);
+    return r;
+}
+
 /* Plans it in the background, and makes its Release meanwhile. 1: there is no memory for it. */
-static int begin_destroy(struct attempt *attempt, struct error *error)
+static int begin_destroy(struct attempt *attempt, const struct recall *recall, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(run_operation_done) struct run_operation operation = {0};
@@ -303,9 +335,14 @@ static int begin_destroy(struct attempt *attempt, struct error *error)
     r = run_operation_init(&operation, run, error);
     if (r < 0)
         return r;
+    /* State goes when the status says that nothing is there any more (remove_state()). */
+    operation.config.keeps_state = recall_names_recorded(run);
     r = attempt_open(attempt, &operation.config, NULL, error);
+    if (r == 0)
+        r = recall_state(run, attempt->operation, NULL, recall, error);
     if (r)
         return r;
+    attempt->knows_state = true;
     attempt->kind = run_says(run, "False", NULL) ? ATTEMPT_RETRY : ATTEMPT_NEW;
     progress_begin(attempt);
     operation_plan(attempt->operation, NULL);
@@ -329,6 +366,7 @@ static int take_down(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(ledger_unref_p) struct ledger *ledger = NULL;
+    struct recall recall = {0};
     int r = open_state(run, &ledger, error);
 
     if (r < 0)
@@ -340,11 +378,18 @@ static int take_down(struct attempt *attempt, struct error *error)
     if (r >= 0)
         r = api_namespace_terminating(run->context, run->subject.key.namespace_name, run->cancel,
                                       &run->is_namespace_terminating, error);
-    if (r < 0)
+    if (r >= 0 && !is_to_be_orphaned(&run->policy))
+        r = read_lost(attempt, ledger, &recall, error);
+    if (r < 0) {
+        recall_done(&recall);
         return r;
-    if (is_to_be_orphaned(&run->policy) || !count_records(ledger))
-        return forget(run, ledger, error);
-    return begin_destroy(attempt, error);
+    }
+    if (is_to_be_orphaned(&run->policy) || (!recall.is_needed && !count_records(ledger)))
+        r = forget(run, ledger, error);
+    else
+        r = begin_destroy(attempt, &recall, error);
+    recall_done(&recall);
+    return r;
 }
 
 int deletion_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -361,7 +406,7 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
         return hold(attempt, &failure, NULL, result, error);
     if (r > 0)
         return progress_put_off(attempt, result, error);
-    return attempt->operation ? 0 : release_finalizer(run, error);
+    return attempt->operation ? 0 : release_finalizer(attempt, result, error);
 }
 
 /* ---- Going on ---- */
@@ -369,14 +414,13 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
 int deletion_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct operation_apply how = {.revision = attempt->revision};
-    const struct reconcile_context *context = attempt->run.context;
     struct error failure = {0};
 
     if (operation_error(attempt->operation, &failure) < 0)
         return hold(attempt, &failure, NULL, result, error);
     attempt_measure(attempt);
-    plan_digest(operation_get_plan(attempt->operation), context->plan_key,
-                sizeof(context->plan_key), attempt->digest);
+    plan_digest(operation_get_plan(attempt->operation), attempt->run.plan_key,
+                sizeof(attempt->run.plan_key), attempt->digest);
     operation_apply(attempt->operation, &how);
     return 0;
 }
@@ -386,10 +430,19 @@ static bool may_pass(int r)
     return err_is_transient(r) || r == ERR_FENCED || r == ERR_CANCELLED;
 }
 
+/* All is gone, and State is kept yet, where it is the only one to know of objects. */
+static int remove_state(struct attempt *attempt, struct error *error)
+{
+    struct ledger *ledger = operation_ledger(attempt->operation);
+    int r = ledger_is_stored(ledger) ? say_nothing_is_left(&attempt->run, ledger, error) : 0;
+
+    return r < 0 || !ledger_is_stored(ledger) ? r : ledger_remove(ledger, error);
+}
+
 /* The operation is kept until all of it is written; a Release that is refused for good does not
  * keep the Spec. */
 static int end_well(struct attempt *attempt, const struct operation_results *results,
-                    struct error *error)
+                    struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_free_ char *summary = report_summary(results);
@@ -406,7 +459,7 @@ static int end_well(struct attempt *attempt, const struct operation_results *res
     operation_log_success(run, summary);
     r = spec_export(run, operation_ledger(attempt->operation), error);
     if (r >= 0)
-        r = release_finalizer(run, error);
+        r = release_finalizer(attempt, result, error);
     if (r >= 0)
         attempt_end(attempt);
     return r;
@@ -419,10 +472,12 @@ int deletion_ended(struct attempt *attempt, struct reconcile_result *result, str
     int r = operation_error(attempt->operation, &failure);
 
     operation_results(attempt->operation, &results);
+    if (r >= 0)
+        r = remove_state(attempt, &failure);
     if (r < 0)
         r = hold(attempt, &failure, results.count ? &results : NULL, result, error);
     else
-        r = end_well(attempt, &results, error);
+        r = end_well(attempt, &results, result, error);
     operation_results_done(&results);
     return r;
 }

@@ -11,6 +11,8 @@ void hold_done(struct hold *hold)
     free(hold->request);
     free(hold->requested_at);
     free(hold->request_version);
+    free(hold->request_name);
+    value_unref(hold->before);
     free(hold->cause);
     *hold = (struct hold){0};
 }
@@ -30,12 +32,15 @@ bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t gen
 
 static const struct value *hold_to_value(const struct hold *hold)
 {
-    return value_pack("{s:s, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?}", "operation",
-                      release_operation_name(hold->operation), "specUid", hold->spec_uid,
-                      "generation", hold->generation, "revision", hold->revision, "toRevision",
-                      hold->to_revision, "specDigest", hold->spec_digest, "request", hold->request,
-                      "requestedAt", hold->requested_at, "requestVersion", hold->request_version,
-                      "cause", hold->cause);
+    _cleanup_value_ const struct value *shown = hold->shown ? value_pack("I", hold->shown) : NULL;
+
+    return value_pack("{s:s, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:v?, s:v?}",
+                      "operation", release_operation_name(hold->operation), "specUid",
+                      hold->spec_uid, "generation", hold->generation, "revision", hold->revision,
+                      "toRevision", hold->to_revision, "specDigest", hold->spec_digest, "request",
+                      hold->request, "requestedAt", hold->requested_at, "requestVersion",
+                      hold->request_version, "cause", hold->cause, "requestName",
+                      hold->request_name, "shown", shown, "before", hold->before);
 }
 
 static int from_value(const struct value *value, struct hold *ret, struct error *error)
@@ -55,7 +60,10 @@ static int from_value(const struct value *value, struct hold *ret, struct error 
                          .request = str_new(value_get_string(value, "request")),
                          .requested_at = str_new(value_get_string(value, "requestedAt")),
                          .request_version = str_new(value_get_string(value, "requestVersion")),
-                         .cause = str_new(value_get_string(value, "cause"))};
+                         .cause = str_new(value_get_string(value, "cause")),
+                         .request_name = str_new(value_get_string(value, "requestName")),
+                         .shown = value_int(value_get(value, "shown"), 0),
+                         .before = value_ref(value_get(value, "before"))};
     return 0;
 }
 
@@ -74,9 +82,8 @@ int hold_read(struct ledger *ledger, struct hold *ret, struct error *error)
     return r;
 }
 
-int hold_write(struct ledger *ledger, const struct hold *hold, struct error *error)
+static int write_value(struct ledger *ledger, const struct value *value, struct error *error)
 {
-    _cleanup_value_ const struct value *value = hold_to_value(hold);
     struct arena arena = ARENA_INIT;
     struct state_head head;
 
@@ -85,4 +92,28 @@ int hold_write(struct ledger *ledger, const struct hold *hold, struct error *err
     ledger_set_head(ledger, &head);
     arena_done(&arena);
     return ledger_begin(ledger, NULL, 0, error);
+}
+
+int hold_write(struct ledger *ledger, const struct hold *hold, struct error *error)
+{
+    _cleanup_value_ const struct value *value = hold_to_value(hold);
+
+    return write_value(ledger, value, error);
+}
+
+const struct value *hold_before(const struct hold *hold, int64_t applied)
+{
+    _cleanup_value_ const struct value *value = NULL;
+
+    if (hold->operation == RELEASE_APPLY)
+        return NULL;
+    if (applied < hold->revision) /* it was not carried out itself */
+        return value_ref(hold->before);
+    value = hold_to_value(hold);
+    return value_without(value, "before");
+}
+
+int hold_withdraw(struct ledger *ledger, const struct hold *hold, struct error *error)
+{
+    return write_value(ledger, hold->before, error);
 }

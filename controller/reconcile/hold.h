@@ -5,8 +5,9 @@
  *   Destroy    nothing: all of the Spec's resources are deleted
  *
  * A person asks for it with a Release (requests.h), or remediation rolls back after failures. The
- * hold is kept in State, where it is written before anything is done. So neither a lost status nor
- * a Release that somebody deletes can end it. hold_begin.h says how one begins.
+ * hold is kept in State, where it is written before anything is done: a lost status does not end
+ * it. Under approval, a request that is rejected, or whose Release is deleted before it was carried
+ * out, ends it (rejection.h). hold_begin.h says how one begins.
  */
 #ifndef CONTROLLER_RECONCILE_HOLD_H
 #define CONTROLLER_RECONCILE_HOLD_H
@@ -23,6 +24,10 @@ struct hold {
     char *spec_digest;   /* Rollback: the recorded Spec; Destroy: NULL */
     char *request;       /* uid of the Release by which a person asked for it; NULL: remediation */
     char *requested_at;  /* creationTimestamp of that Release; NULL: remediation */
+    char *request_name; /* of that Release; NULL: remediation, or State of an earlier version */
+    int64_t shown; /* the revision that showed its plan for approval; 0: none yet */
+    const struct value *before; /* the hold in State that this one takes the place of, which is in
+                                   force again when the request is withdrawn; NULL: none */
     char *request_version; /* resourceVersion of that Release when it was read first; NULL */
     char *cause;         /* remediation: what failed, for messages; NULL */
 };
@@ -37,5 +42,11 @@ int hold_read(struct ledger *ledger, struct hold *ret, struct error *error);
 bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation);
 /* It is durable when this returns 0. */
 int hold_write(struct ledger *ledger, const struct hold *hold, struct error *error);
+
+/* What is in force again when a hold that takes the place of this one is withdrawn. applied: the
+ * last revision that succeeded. A reference, or NULL. */
+const struct value *hold_before(const struct hold *hold, int64_t applied);
+/* The hold was not carried out: what was before it is in force again. Durable as above. */
+int hold_withdraw(struct ledger *ledger, const struct hold *hold, struct error *error);
 
 #endif

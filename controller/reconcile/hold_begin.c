@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "controller/reconcile/hold_revision.h"
+#include "controller/reconcile/recall.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/resource_version.h"
@@ -225,6 +226,9 @@ static int accept(struct attempt *attempt, const struct request *request, struct
     next.request = str_new(request->uid);
     next.requested_at = str_new(request->created);
     next.request_version = str_new(request->version);
+    next.request_name = str_new(request->release);
+    if (hold_is_in_force(hold, run->uid, run->subject.generation))
+        next.before = hold_before(hold, run_last_applied(run));
     if (r >= 0)
         r = put_in_force(attempt, attempt->ledger, &next, latest, why, error);
     if (r < 0)
@@ -267,20 +271,29 @@ static int answer(struct attempt *attempt, const struct request *request, struct
 
 /* ---- Before an apply ---- */
 
+/* Not StateLost of single resources. */
+static bool was_held(const struct run *run)
+{
+    return run_says(run, "False", "RolledBack") || run_says(run, "False", "Destroyed") ||
+           (run_says(run, "False", "StateLost") && !recall_holds_resources(run));
+}
+
 /* The Spec was held, by its status, and State does not know of it: State is gone, and was the only
  * one to know. To apply the Spec now could bring back what was rolled back. */
 static int check_state_lost(const struct run *run, struct error *error)
 {
-    static const char *const reasons[] = {"RolledBack", "Destroyed", "StateLost"};
+    if (!was_held(run))
+        return 0;
+    return err_set(error, ERR_CORRUPT, "StateLost",
+                   "the Spec was rolled back or destroyed, and State, which has what is in "
+                   "force, is gone: request a Rollback again, or change the Spec to have it "
+                   "applied");
+}
 
-    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-        if (run_says(run, "False", reasons[i]))
-            return err_set(
-                error, ERR_CORRUPT, "StateLost",
-                "the Spec was rolled back or destroyed, and State, which has what is in "
-                "force, is gone: request a Rollback again, or change the Spec to have it "
-                "applied");
-    return 0;
+/* An older State has the hold that was in force before the one that the status tells of. */
+static bool is_older(const struct run *run, struct ledger *ledger, const struct hold *hold)
+{
+    return hold->revision < run_last_applied(run) && !recall_is_whole(run, ledger);
 }
 
 int hold_begin(struct attempt *attempt, struct error *error)
@@ -300,7 +313,8 @@ int hold_begin(struct attempt *attempt, struct error *error)
         r = answer(attempt, &request, &hold, error);
     if (r < 0)
         return r;
-    if (!hold_is_in_force(&hold, run->uid, run->subject.generation))
+    if (!hold_is_in_force(&hold, run->uid, run->subject.generation) ||
+        is_older(run, attempt->ledger, &hold))
         return check_state_lost(run, error);
     run->hold = hold;
     hold = (struct hold){0};

@@ -14,8 +14,10 @@
 /* An earlier Spec of the name had revisions, too. */
 static bool can_be_rolled_back_to(const struct run *run, const struct release *release)
 {
+    const char *uid = value_string(value_path(run->object, "metadata", "uid", NULL));
+
     return release && release->spec_digest && release->operation != RELEASE_DESTROY &&
-           (!release->spec_uid || str_equal(release->spec_uid, run->uid));
+           (!release->spec_uid || str_equal(release->spec_uid, uid));
 }
 
 /* Another version of the operator may have applied it, which had other types, say. */
@@ -32,9 +34,9 @@ static int check_source(const struct run *run, const struct value *source, int64
     return r;
 }
 
-/* 1: not this one; *refusal: why, if it is there. */
-static int take(const struct run *run, const struct release *release, struct hold *hold,
-                struct error *refusal, struct error *error)
+/* The Spec as it was recorded. 1: not this one; *refusal: why, if it is there. */
+static int read_source(const struct run *run, const struct release *release,
+                       const struct value **ret, struct error *refusal, struct error *error)
 {
     _cleanup_value_ const struct value *source = NULL;
     struct error problem = {0};
@@ -46,12 +48,25 @@ static int take(const struct run *run, const struct release *release, struct hol
                        run->object, run->cancel, &source, &problem);
     if (r == ERR_NOT_FOUND || r == ERR_CORRUPT) /* somebody removed or damaged it */
         return 1;
-    if (r >= 0 && check_source(run, source, release->revision, refusal) < 0)
-        return 1;
-    if (r >= 0 && release->resources) /* the Release may go while the hold is in force */
-        r = recorded_keep(run->context, &run->subject.key, source, release->spec_digest, &problem);
     if (r < 0)
         return err_copy(error, &problem);
+    if (check_source(run, source, release->revision, refusal) < 0)
+        return 1;
+    *ret = TAKE(source);
+    return 0;
+}
+
+/* Likewise. */
+static int take(const struct run *run, const struct release *release, struct hold *hold,
+                struct error *refusal, struct error *error)
+{
+    _cleanup_value_ const struct value *source = NULL;
+    int r = read_source(run, release, &source, refusal, error);
+
+    if (r == 0 && release->resources) /* the Release may go while the hold is in force */
+        r = recorded_keep(run->context, &run->subject.key, source, release->spec_digest, error);
+    if (r)
+        return r;
     hold->to_revision = release->revision;
     hold->spec_digest = str_new(release->spec_digest);
     return 0;
@@ -133,6 +148,24 @@ int hold_choose_revision(const struct run *run, int64_t asked, const struct hold
     if (r > 0 && !refusal->code)
         refuse_revision(run, asked, revisions, refusal);
     return r;
+}
+
+int hold_preview_revision(struct run *run, int64_t revision, struct error *error)
+{
+    _cleanup_(release_revisions_done) struct release_revisions revisions = {0};
+    _cleanup_(release_free_p) struct release *release = NULL;
+    struct error refusal = {0};
+    int r = releases_load(run->context, &run->subject, revision, run->cancel, &release, error);
+
+    if (r >= 0)
+        r = read_source(run, release, &run->source, &refusal, error);
+    if (r > 0 && !refusal.code) {
+        r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
+        if (r < 0)
+            return r;
+        refuse_revision(run, revision, &revisions, &refusal);
+    }
+    return refusal.code ? err_copy(error, &refusal) : r;
 }
 
 /* ---- What it applied ---- */

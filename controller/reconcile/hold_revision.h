@@ -19,6 +19,10 @@ int hold_choose_revision(const struct run *run, int64_t asked, const struct hold
                          const struct release_revisions *revisions, struct hold *next,
                          struct error *refusal, struct error *error);
 
+/* For a Preview of a Rollback: sets run->source to the Spec of the revision, and keeps nothing.
+ * ERR_NOT_FOUND RevisionNotFound, or why it cannot be applied any more. */
+int hold_preview_revision(struct run *run, int64_t revision, struct error *error);
+
 /* Under a hold that rolls back: sets run->source, which is applied in place of the Spec. */
 int hold_take_source(struct run *run, struct error *error);
 

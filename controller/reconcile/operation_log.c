@@ -26,6 +26,8 @@ void operation_metrics_init(struct operation_metrics *to, struct metrics *metric
     to->evictions =
         metrics_counter(metrics, "kusion_operation_evictions_total",
                         "Operations that were evicted to free their memory.", "operation", NULL);
+    to->corrections = metrics_counter(metrics, "kusion_drift_corrections_total",
+                                      "Checks that changed objects back.", NULL);
 }
 
 static int64_t now(const struct run *run)
@@ -131,4 +133,12 @@ void operation_log_eviction(struct run *run)
     if (metrics)
         metric_add(metrics->evictions, 1, names[run->log.operation], NULL);
     write_line(run, log_info, "operation evicted", NULL, NULL, NULL);
+}
+
+void operation_log_correction(const struct run *run)
+{
+    const struct operation_metrics *metrics = run->context->metrics;
+
+    if (metrics)
+        metric_add(metrics->corrections, 1, NULL);
 }

@@ -23,7 +23,7 @@ struct run;
 struct release;
 
 struct operation_metrics {
-    struct metric *total, *seconds, *evictions;
+    struct metric *total, *seconds, *evictions, *corrections;
 };
 
 void operation_metrics_init(struct operation_metrics *to, struct metrics *metrics);
@@ -58,5 +58,8 @@ void operation_log_failure(struct run *run, const struct error *failure, bool is
 
 /* The operation was evicted, and begins again later. It is counted apart. */
 void operation_log_eviction(struct run *run);
+
+/* A check changed objects back; counted. */
+void operation_log_correction(const struct run *run);
 
 #endif

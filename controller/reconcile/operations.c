@@ -53,6 +53,7 @@ void attempt_empty(struct attempt *attempt)
     operations_forget_preview(attempt);
     pthread_mutex_unlock(&attempt->table->lock);
     release_free(TAKE(attempt->release));
+    release_free(TAKE(attempt->rejected));
     run_done(&attempt->run);
     operation_free(operation);
     ledger_unref(TAKE(attempt->ledger));
@@ -66,6 +67,7 @@ void attempt_empty(struct attempt *attempt)
     attempt->kind = ATTEMPT_NEW;
     release_revisions_done(&attempt->revisions);
     attempt->knows_revisions = false;
+    attempt->knows_state = false;
     attempt->revision = 0;
     attempt->progress = (struct attempt_progress){0};
 }

@@ -86,8 +86,10 @@ struct attempt {
     enum attempt_kind kind;
     bool is_first;           /* the object had no finalizer: nothing was ever begun for it */
     struct release *release; /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
+    struct release *rejected; /* the newest, of which a person rejected the plan; NULL: it is not */
     struct release_revisions revisions; /* that the history had when it was asked */
     bool knows_revisions;               /* it was asked */
+    bool knows_state; /* State has all that the status tells of (recall.h): it may be reported */
     int64_t revision;
     char digest[HASH_HEX_SIZE]; /* of the plan; of the approved one, if there is one */
     struct approved_plan *approved;   /* what the operation may carry out; NULL: see approval.h */

@@ -7,6 +7,7 @@
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/buf.h"
+#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -38,15 +39,45 @@ static struct verdict verdict_of(const char *message)
     return (struct verdict){"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
 }
 
-static int write_spec(struct attempt *attempt, const char *message, struct error *error)
+/* summary: in place of the message, in a column; NULL: the message. is_count: nothing is new but
+ * how much is done. */
+/* State says so first: State with less is older (recall.h). 0: it does not yet. */
+static int64_t unfinished_of(const struct attempt *attempt)
+{
+    int64_t saved = ledger_saved_revision(operation_ledger(attempt->operation));
+
+    return attempt->run.log.operation != RELEASE_DESTROY && saved >= attempt->revision
+               ? attempt->revision
+               : 0;
+}
+
+/* State has been saved since the status was written. */
+static bool lacks_unfinished(const struct attempt *attempt)
+{
+    int64_t unfinished = unfinished_of(attempt);
+
+    return words[attempt->run.log.operation].working && unfinished &&
+           run_unfinished(&attempt->run) != unfinished;
+}
+
+static int write_spec(struct attempt *attempt, const char *message, const char *summary,
+                      bool is_count, struct error *error)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
     struct run_status status = {
         .verdict = verdict_of(message),
         .attempted = attempt->release ? attempt->revision : 0,
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
+        .summary = summary,
+        .is_quiet = is_count,
     };
-    int r = run_write_status(&attempt->run, &status, error);
+    int r;
+
+    if (attempt->progress.is_working && attempt->run.log.operation != RELEASE_DESTROY)
+        status.objects = operation_progress(attempt->operation);
+    if (attempt->progress.is_working)
+        status.unfinished = unfinished_of(attempt);
+    r = run_write_status(&attempt->run, &status, error);
 
     run_status_done(&status);
     return r;
@@ -79,12 +110,21 @@ static int write_release(struct attempt *attempt, bool is_working, const char *m
                          error);
 }
 
-/* "41 of 60 done, 2 failed" */
+static size_t count_ended(struct attempt *attempt)
+{
+    struct operation_progress progress = operation_progress(attempt->operation);
+
+    return progress.done + progress.failed;
+}
+
+/* "41 of 60 done, 2 failed", which is about to be said. */
 static char *show_done(struct attempt *attempt)
 {
     struct operation_progress progress = operation_progress(attempt->operation);
     struct buf text = BUF_INIT;
 
+    attempt->progress.counted = progress.done + progress.failed;
+    attempt->progress.counted_at = now(attempt);
     buf_printf(&text, "%zu of %zu done", progress.done, progress.total);
     if (progress.failed)
         buf_printf(&text, ", %zu failed", progress.failed);
@@ -98,30 +138,51 @@ static int say_phase(struct attempt *attempt, bool is_working, struct error *err
     _cleanup_free_ char *done = show_done(attempt);
     int r = write_release(attempt, is_working, is_working ? done : "planning", NULL, error);
 
-    return r < 0 || !message ? r : write_spec(attempt, message, error);
+    return r < 0 || !message ? r : write_spec(attempt, message, NULL, false, error);
 }
 
-/* "web: Available: 0/1" of "apps/v1:Deployment:shop:web: Available: 0/1": a column of `kubectl get`
- * has no room for the id. One that is quoted stays. Borrowed. */
-static const char *skip_id(const char *what)
+/* Nothing goes on before State is saved. ms for which it could not be; *ret: why, if that is known
+ * yet. */
+static int64_t find_late_save(struct attempt *attempt, char *ret, size_t size, bool *ret_is_failing)
 {
-    const char *end = strstr(what, ": "), *start = end;
+    struct ledger *ledger = operation_ledger(attempt->operation);
+    char why[ERROR_MESSAGE_SIZE] = "";
+    int64_t late = ledger ? ledger_late_for(ledger, why, sizeof(why)) : 0;
+    _cleanup_free_ char *what =
+        *why ? str_printf("State to be saved: %s", why)
+             : str_printf("State to be saved: not done for %lld s", (long long)(late / 1000));
 
-    if (!end || *what == '"')
-        return what;
-    while (start > what && start[-1] != ':')
-        start--;
-    return start;
+    str_copy(ret, size, what);
+    *ret_is_failing = *why;
+    return late;
+}
+
+/* Once, also where the status says nothing. */
+static void warn_of_late_save(struct attempt *attempt)
+{
+    struct attempt_progress *progress = &attempt->progress;
+    char what[ERROR_MESSAGE_SIZE];
+    bool is_failing;
+
+    if (progress->has_warned ||
+        find_late_save(attempt, what, sizeof(what), &is_failing) < PROGRESS_FIRST)
+        return;
+    progress->has_warned = true;
+    log_warn("an operation waits", "namespace", attempt->object.namespace_name, "spec",
+             attempt->object.name, "for", what, NULL);
 }
 
 /* What it waits for, and for what: one of WAITS_…. */
 static unsigned find_waiting(struct attempt *attempt, char *ret, size_t size)
 {
-    bool is_failing = false;
-    bool waits = operation_waits_for(attempt->operation, ret, size, &is_failing);
+    bool is_failing = false, waits;
     char id[ERROR_MESSAGE_SIZE];
     int64_t took;
 
+    if (find_late_save(attempt, ret, size, &is_failing) >= PROGRESS_FAILING)
+        return is_failing ? WAITS_AS_IT_FAILS : WAITS_FOR_ANSWER;
+    is_failing = false;
+    waits = operation_waits_for(attempt->operation, ret, size, &is_failing);
     if (waits && is_failing)
         return WAITS_AS_IT_FAILS;
     took = operation_longest_visit(attempt->operation, id, sizeof(id));
@@ -131,30 +192,43 @@ static unsigned find_waiting(struct attempt *attempt, char *ret, size_t size)
     return WAITS_FOR_ANSWER;
 }
 
-/* aside: "", or more about the operation. least: what is less urgent is not said. Of a Preview, the
- * Release alone says it. */
-static int say_waiting(struct attempt *attempt, const char *aside, unsigned least, bool *ret_said,
-                       struct error *error)
+/* How far it is, and what it waits for. what: "ID: MESSAGE"; NULL: nothing. aside: "", or more
+ * about the operation. is_count: nothing is new but how much is done. Of a Preview, the Release
+ * alone says it. */
+static int say(struct attempt *attempt, const char *aside, const char *what, bool is_count,
+               struct error *error)
 {
     bool is_working = attempt->progress.is_working;
     const char *stage = is_working ? words[attempt->run.log.operation].working
                                    : words[attempt->run.log.operation].planning;
-    _cleanup_free_ char *done = NULL, *message = NULL, *summary = NULL, *of_spec = NULL;
+    _cleanup_free_ char *done = is_working ? show_done(attempt) : str_new("planning");
+    _cleanup_free_ char *waits = what ? str_printf("%swaiting for %s", aside, what) : NULL;
+    _cleanup_free_ char *brief = what ? report_brief(what) : NULL, *message = NULL;
+    _cleanup_free_ char *of_release = NULL, *of_spec = NULL, *column = NULL;
+    int r;
+
+    message = str_printf("%s%s%s", done, waits ? ", " : "", waits ? waits : "");
+    of_release = brief ? str_printf("%s, %swaiting for %s", done, aside, brief) : str_new(done);
+    r = write_release(attempt, is_working, message, of_release, error);
+    if (r < 0 || !stage)
+        return r;
+    of_spec = str_printf("%s: %s", stage, is_working ? message : waits ? waits : done);
+    column = brief ? str_printf("%swaiting for %s", aside, brief) : NULL;
+    return write_spec(attempt, of_spec, column, is_count, error);
+}
+
+/* least: what is less urgent is not said. */
+static int say_waiting(struct attempt *attempt, const char *aside, unsigned least, bool *ret_said,
+                       struct error *error)
+{
     char what[ERROR_MESSAGE_SIZE];
     unsigned waits = find_waiting(attempt, what, sizeof(what));
-    int r;
 
     *ret_said = waits >= least;
     if (!*ret_said)
         return 0;
     attempt->progress.waits_said = waits;
-    done = is_working ? show_done(attempt) : str_new("planning");
-    message = str_printf("%s, %swaiting for %s", done, aside, what);
-    summary = str_printf("%s, %swaiting for %s", done, aside, skip_id(what));
-    of_spec = is_working ? str_printf("%s: %s", stage ? stage : "", message)
-                         : str_printf("%s: waiting for %s", stage ? stage : "", what);
-    r = write_release(attempt, is_working, message, summary, error);
-    return r < 0 || !stage ? r : write_spec(attempt, of_spec, error);
+    return say(attempt, aside, what, false, error);
 }
 
 /* Says its phase if that is due. *ret_next: when it is, else. */
@@ -164,9 +238,10 @@ static int report_phase(struct attempt *attempt, bool is_working, int64_t *ret_n
     struct attempt_progress *progress = &attempt->progress;
     int64_t due =
         progress->said ? progress->said + PROGRESS_AGAIN : progress->begun + PROGRESS_QUIET;
+    bool is_news = progress->what < (is_working ? SAID_WORKING : SAID_PLANNING);
     int r;
 
-    if (progress->what >= (is_working ? SAID_WORKING : SAID_PLANNING))
+    if (!is_news && !(is_working && lacks_unfinished(attempt)))
         return 0;
     if (now(attempt) < due) {
         *ret_next = due;
@@ -198,7 +273,7 @@ static int64_t holds_for(const struct attempt_progress *progress, bool said)
 
 /* What fails, or gets no answer, is said once, as soon as it does. The rest is said from time to
  * time. is_busy: calls are under way. */
-static int report_waiting(struct attempt *attempt, bool is_working, bool is_busy, int64_t *ret_next,
+static int report_waiting(struct attempt *attempt, bool is_busy, int64_t *ret_next,
                           struct error *error)
 {
     struct attempt_progress *progress = &attempt->progress;
@@ -207,8 +282,6 @@ static int report_waiting(struct attempt *attempt, bool is_working, bool is_busy
     bool said = false, is_due;
     int r = 0;
 
-    if (!progress->waits_due || progress->is_working != is_working)
-        begin_stage(attempt, is_working);
     urgent_due = progress->waits_from + PROGRESS_FAILING;
     if (progress->said && progress->said + PROGRESS_AGAIN > urgent_due)
         urgent_due = progress->said + PROGRESS_AGAIN;
@@ -229,6 +302,40 @@ static int report_waiting(struct attempt *attempt, bool is_working, bool is_busy
     return r;
 }
 
+/* What it waits for is news if it was not said before. */
+static int say_counts(struct attempt *attempt, struct error *error)
+{
+    struct attempt_progress *progress = &attempt->progress;
+    char what[ERROR_MESSAGE_SIZE];
+    unsigned waits = find_waiting(attempt, what, sizeof(what));
+    bool is_news = waits > progress->waits_said;
+
+    if (is_news) {
+        progress->waits_said = waits;
+        progress->waits_due = now(attempt) + holds_for(progress, true);
+    }
+    return say(attempt, "", waits ? what : NULL, !is_news, error);
+}
+
+/* How much is done is said again when that has changed, but not at each change. */
+static int report_done(struct attempt *attempt, int64_t *ret_next, struct error *error)
+{
+    struct attempt_progress *progress = &attempt->progress;
+    int64_t due = progress->counted_at + PROGRESS_FIRST;
+    int r = 0;
+
+    if (!progress->counted_at || !words[attempt->run.log.operation].working)
+        return 0;
+    if (now(attempt) >= due) {
+        if (count_ended(attempt) != progress->counted)
+            r = say_counts(attempt, error);
+        due = now(attempt) + PROGRESS_FIRST;
+    }
+    if (due < *ret_next)
+        *ret_next = due;
+    return r;
+}
+
 /* Nothing is said of a look at a Spec that is Ready, or that waits for approval, of a correction
  * that repeats, nor of a retry. */
 static bool is_silent(const struct attempt *attempt, bool is_working)
@@ -242,17 +349,22 @@ static bool is_silent(const struct attempt *attempt, bool is_working)
 int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *error)
 {
     enum operation_phase phase = operation_phase(attempt->operation);
-    bool is_working = phase == OPERATION_RUNNING || phase == OPERATION_PARKED;
+    bool is_working = phase != OPERATION_ENDED && operation_has_begun(attempt->operation);
     bool is_busy = phase != OPERATION_PARKED;
     int64_t next = CLOCK_FOREVER;
     int r;
 
     *ret_after = 0;
+    warn_of_late_save(attempt);
     if (is_silent(attempt, is_working))
         return 0;
+    if (!attempt->progress.waits_due || attempt->progress.is_working != is_working)
+        begin_stage(attempt, is_working);
     r = report_phase(attempt, is_working, &next, error);
     if (r >= 0)
-        r = report_waiting(attempt, is_working, is_busy, &next, error);
+        r = report_waiting(attempt, is_busy, &next, error);
+    if (r >= 0 && is_working)
+        r = report_done(attempt, &next, error);
     if (next != CLOCK_FOREVER)
         *ret_after = next > now(attempt) ? next - now(attempt) : 1;
     return r;

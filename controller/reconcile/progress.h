@@ -2,11 +2,12 @@
  * What the status says while an operation runs, and when.
  *
  * Nothing in the first second. Then the phase, and again when it changes, at most once a second. An
- * apply or a destroy also says how much is done, and what it waits for, first after five seconds
- * and then every thirty. An API server that waits for a webhook that hangs does not answer: the
- * resource is named after a second or two, by the reconcile that looks each second while calls are
- * under way. The Spec and the Release say the same. (apply.c and deletion.c write the
- * end.)
+ * apply or a destroy also says how much is done, every five seconds if that has changed, and what
+ * it waits for, first after five seconds and then every thirty. An API server that waits for a
+ * webhook that hangs does not answer: the resource is named after a second or two, by the reconcile
+ * that looks each second while calls are under way. The same is said of State that cannot be saved:
+ * nothing goes on without it. The Spec and the Release say the same. (apply.c and deletion.c write
+ * the end.)
  *
  * A Preview that waits for its turn, or for memory, says so once (preview_wait.c).
  *
@@ -16,6 +17,7 @@
 #ifndef CONTROLLER_RECONCILE_PROGRESS_H
 #define CONTROLLER_RECONCILE_PROGRESS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "controller/core/workers.h"
@@ -23,10 +25,11 @@
 
 #define PROGRESS_QUIET    1000  /* ms before the first write; an operation may end before that */
 #define PROGRESS_AGAIN    1000  /* ms between the writes of two phases */
-#define PROGRESS_FIRST    5000  /* ms of carrying out before the status says what it waits for; */
-#define PROGRESS_FAILING  1000  /* and before it says what fails, and is tried again, or what the
-                                   other side has not answered for so long; of planning, too */
-#define PROGRESS_INTERVAL 30000 /* ms between two such writes */
+#define PROGRESS_FIRST    5000  /* ms of carrying out before the status says what it waits for; also
+                                   between two writes of how much is done */
+#define PROGRESS_FAILING  1000  /* ms before it says what fails and is tried again, or what has had
+                                   no answer for so long; also while planning */
+#define PROGRESS_INTERVAL 30000 /* ms between two writes of what it waits for */
 
 /* A message. */
 #define PROGRESS_NO_MEMORY                                                                   \
@@ -41,8 +44,11 @@ struct attempt_progress {
     bool is_working;    /* the three below are of carrying out, else of planning */
     int64_t waits_from; /* ms, monotonic: when it was first seen in this stage; 0: not yet */
     int64_t waits_due;  /* ms, monotonic: when to write what it waits for; 0: not yet */
+    size_t counted;     /* what was done or had failed when that was said last */
+    int64_t counted_at; /* ms, monotonic; 0: it was not */
     enum { WAITS_FOR_NOTHING, WAITS_FOR_HEALTH, WAITS_FOR_ANSWER, WAITS_AS_IT_FAILS } waits_said;
     enum { SAID_NOTHING, SAID_PLANNING, SAID_WORKING } what;
+    bool has_warned; /* in the log, that State is not saved */
 };
 
 /* An operation begins: time counts from here. */

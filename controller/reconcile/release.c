@@ -2,6 +2,7 @@
 
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/finished.h"
+#include "controller/reconcile/hold_revision.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/preview_wait.h"
@@ -84,7 +85,8 @@ static int fail(struct attempt *attempt, const struct error *problem, struct err
 
 static int show(struct attempt *attempt, const struct plan *plan, struct error *error)
 {
-    _cleanup_free_ char *summary = report_plan_summary(plan);
+    int64_t to_revision = value_int(value_get(attempt->release->spec, "toRevision"), 0);
+    _cleanup_free_ char *summary = report_to_revision(report_plan_summary(plan), to_revision);
     struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
     struct release_report report = {
         .phase = PHASE_SUCCEEDED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
@@ -150,7 +152,20 @@ static bool is_generated(const struct value *object)
     return value_path(object, "metadata", "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
 }
 
-/* The Release is gone. If it waited for approval, its Spec gets another one. */
+/* A request that is deleted is withdrawn, if its plan still waits: the Spec's reconcile sees it. */
+static void drop_request(const struct attempt *attempt)
+{
+    struct requests *requests = attempt->run.context->requests;
+    const char *namespace_name = attempt->object.namespace_name, *name = attempt->object.name;
+    _cleanup_free_ char *spec = requests_spec(requests, namespace_name, name);
+
+    requests_drop(requests, namespace_name, name);
+    if (spec)
+        request_spec(attempt, spec);
+}
+
+/* The Release is gone. If it waited for approval, its Spec gets another one, unless a person had
+ * requested the operation. */
 static int forget(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
@@ -160,7 +175,7 @@ static int forget(struct attempt *attempt, struct error *error)
     int r;
 
     finished_forget(context, attempt->key);
-    requests_drop(context->requests, namespace_name, name);
+    drop_request(attempt);
     r = plans_find_approval(context->plans, namespace_name, name, &call, &spec, error);
     if (r >= 0)
         r = plans_drop(context->plans, namespace_name, name, &call, error);
@@ -169,19 +184,23 @@ static int forget(struct attempt *attempt, struct error *error)
     return r;
 }
 
-/* Its plan is approved, and its operation has not begun. */
-static bool is_to_begin(const struct value *object)
+/* Its plan is approved, and its operation has not begun; or it is rejected. */
+static bool is_decided(const struct value *object)
 {
     const struct value *status = value_get(object, "status");
     const char *approved = value_string(value_path(object, "spec", "approvedPlan", NULL));
 
-    return approved && release_status_phase(status) == PHASE_AWAITING_APPROVAL &&
+    if (release_status_phase(status) != PHASE_AWAITING_APPROVAL)
+        return false;
+    if (value_bool(value_path(object, "spec", "rejected", NULL), false))
+        return true;
+    return approved &&
            str_equal(approved, value_string(value_path(status, "plan", "digest", NULL)));
 }
 
-/* The Release of an operation. Somebody approved its plan: then its Spec is reconciled. Or it has
- * ended, and what was approved was left by a process that was killed. Of one that goes on waiting,
- * the plan would be made once more for nothing. */
+/* The Release of an operation. Somebody approved or rejected its plan: then its Spec is reconciled.
+ * Or it has ended, and what was approved was left by a process that was killed. Of one that goes on
+ * waiting, the plan would be made once more for nothing. */
 static int attend_record(const struct attempt *attempt, const struct value *object,
                          struct error *error)
 {
@@ -197,7 +216,7 @@ static int attend_record(const struct attempt *attempt, const struct value *obje
     if (release_phase_is_terminal(phase))
         return plans_drop_approvals(context->plans, &spec, APPROVALS_OF, attempt->object.name,
                                     &call, error);
-    if (is_to_begin(object))
+    if (is_decided(object))
         request_spec(attempt, spec.name);
     return 0;
 }
@@ -237,7 +256,7 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     if (r < 0)
         return r;
     if (api_is_deleting(object)) {
-        requests_drop(context->requests, key->namespace_name, key->name);
+        drop_request(attempt);
         return 0;
     }
     if (is_generated(object) && kube_release_is_orphan(value_get(object, "metadata")))
@@ -316,13 +335,17 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     struct release_subject *subject = &run->subject;
+    int64_t to_revision = value_int(value_get(attempt->release->spec, "toRevision"), 0);
     int r = load_spec(attempt, error);
 
     if (r < 0)
         return r;
     subject->generation = value_int(value_path(run->object, "metadata", "generation", NULL), 0);
     run_read_policy(run);
-    r = run_parse(run, &attempt->spec, error);
+    if (to_revision)
+        r = hold_preview_revision(run, to_revision, error);
+    if (r >= 0)
+        r = run_parse(run, &attempt->spec, error);
     if (r < 0)
         return r;
     subject->project = attempt->spec->project;
@@ -420,13 +443,12 @@ static int plan_problem(const struct plan *plan, struct error *error)
 
 static int planned(struct attempt *attempt, struct error *error)
 {
-    const struct reconcile_context *context = attempt->run.context;
     const struct plan *plan = operation_get_plan(attempt->operation);
     struct error problem = {0};
     int r = operation_error(attempt->operation, &problem);
 
     if (plan)
-        plan_digest(plan, context->plan_key, sizeof(context->plan_key), attempt->digest);
+        plan_digest(plan, attempt->run.plan_key, sizeof(attempt->run.plan_key), attempt->digest);
     if (r >= 0)
         r = plan_problem(plan, &problem);
     return r < 0 ? fail(attempt, &problem, error) : show(attempt, plan, error);

@@ -23,6 +23,7 @@ void release_free(struct release *release)
     free(release->name);
     free(release->version);
     release_approval_done(&release->approval);
+    release_rejection_done(&release->rejection);
     free(release->spec_uid);
     free(release->spec_digest);
     value_unref(release->resources);
@@ -97,6 +98,8 @@ static int load(const struct reconcile_context *context, const struct spec_key *
     (*ret)->own_generation = record->own_generation;
     (*ret)->approval = record->approval;
     record->approval = (struct release_approval){0};
+    (*ret)->rejection = record->rejection;
+    record->rejection = (struct release_rejection){0};
     (*ret)->status = value_ref(record->status);
     return 0;
 }
@@ -327,8 +330,10 @@ static void set_results(const struct reconcile_context *context,
     _cleanup_free_ char *place = NULL;
     struct error problem = {0};
     size_t omitted;
-    const struct report_source source = {report->plan, report->results,
-                                         value_get(release->status, "results")};
+    const struct report_source source = {.plan = report->plan,
+                                         .results = report->results,
+                                         .to_approve = report->phase == PHASE_AWAITING_APPROVAL,
+                                         .earlier = value_get(release->status, "results")};
 
     set(status, "results", report_results(&source, &omitted));
     set(status, "omitted", value_pack("I", (int64_t)omitted));
@@ -463,7 +468,7 @@ static const struct value *make_conditions(const struct release *release,
     const struct conditions_generation own = {release->own_generation, release->own_generation};
     struct verdict verdict = verdict_for(report->phase, report->verdict);
 
-    return conditions_make(value_get(release->status, "conditions"), &verdict, own, now);
+    return conditions_make(value_get(release->status, "conditions"), &verdict, NULL, own, now);
 }
 
 static const struct value *make_summary(const struct release_report *report)
@@ -474,6 +479,17 @@ static const struct value *make_summary(const struct release_report *report)
     report_short(message, report->phase == PHASE_FAILED ? report->results : NULL, summary,
                  sizeof(summary));
     return value_pack("s", summary);
+}
+
+static const struct value *plan_value(const struct release_report *report)
+{
+    const struct value *plan = report_plan(report->plan, report->digest);
+
+    if (report->unseen)
+        set(&plan, "unseen", value_pack("I", (int64_t)report->unseen));
+    if (report->account)
+        set(&plan, "serviceAccountName", value_pack("s", report->account));
+    return plan;
 }
 
 static const struct value *approval_value(const struct release_approval *approval)
@@ -515,7 +531,7 @@ int release_write(const struct reconcile_context *context, const struct release_
         set(&status, "approval", approval_value(report->approval));
     /* An approved plan stays as it was shown, though part of it is done when it is planned anew. */
     if (report->plan && !(report->approval && value_get(status, "plan")))
-        set(&status, "plan", report_plan(report->plan, report->digest));
+        set(&status, "plan", plan_value(report));
     if (report->results || (report->plan && shows_all(release, report->phase)))
         set_results(context, subject, release, report, &status);
     if (report->results)

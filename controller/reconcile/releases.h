@@ -33,6 +33,7 @@ struct release {
     enum release_phase phase;
     int64_t own_generation;              /* of the Release, which an approval raises */
     struct release_approval approval;    /* in the Release itself */
+    struct release_rejection rejection;  /* likewise */
     const struct value *status;          /* as last written */
     char *version;                       /* in the history; NULL: a person made it */
     char *spec_uid;                      /* of the Spec it was made for; NULL: not known */
@@ -91,6 +92,8 @@ struct release_report {
     enum release_phase phase;
     const struct plan *plan; /* NULL: not known; digest goes with it */
     const char *digest;
+    size_t unseen; /* changes of a plan to be approved that the Release does not show in full */
+    const char *account; /* whose rights carry out a plan to be approved; NULL: the controller's */
     const struct release_approval *approval; /* of the plan, which is carried out; NULL: none */
     const struct operation_results *results; /* NULL: none */
     const struct verdict *verdict;           /* NULL: the conditions stay */

@@ -126,8 +126,9 @@ static int compare_ids(const void *a, const void *b)
     return strcmp((*(const struct record *const *)a)->id, (*(const struct record *const *)b)->id);
 }
 
-/* Those of objects that exist, by id: the same State gives the same inventory. An object that has
- * done its work and removes itself, such as a Job with a time to live, may be gone any time. */
+/* Those of objects that exist, or of which only a person can tell whether they do, by id: the same
+ * State gives the same inventory. An object that has done its work and removes itself, such as a
+ * Job with a time to live, may be gone any time. */
 static size_t keep_existing(struct ledger_records *records)
 {
     size_t kept = 0;
@@ -135,8 +136,7 @@ static size_t keep_existing(struct ledger_records *records)
     for (size_t i = 0; i < records->count; i++) {
         const struct record *record = records->items[i];
 
-        if ((record->status != RECORD_APPLIED && record->status != RECORD_TAINTED) ||
-            record->is_done || record->is_only_read)
+        if (record->status == RECORD_INTENT || record->is_done || record->is_only_read)
             continue;
         records->items[i] = records->items[kept];
         records->items[kept++] = record;
@@ -216,11 +216,72 @@ static struct alike find_most_alike(const struct operation_results *results, siz
     return most;
 }
 
-static const char *last_part(const char *id)
+/* "Deployment/web" of "apps/v1:Deployment:shop:web", "random_password/db" of
+ * "hashicorp:random:random_password:db": the second part is a kind if it begins like one. */
+static void show_name(struct buf *to, const char *id, size_t length)
 {
-    const char *colon = strrchr(id, ':');
+    const char *end = id + length, *name = end, *kind = memchr(id, ':', length);
 
-    return colon && colon[1] ? colon + 1 : id;
+    while (name > id && name[-1] != ':')
+        name--;
+    if (name == end)
+        name = id;
+    kind = kind ? kind + 1 : id;
+    if (kind < name && !(*kind >= 'A' && *kind <= 'Z'))
+        for (kind = name - 1; kind > id && kind[-1] != ':';)
+            kind--;
+    if (kind > id && kind < name)
+        buf_printf(to, "%.*s/", (int)strcspn(kind, ":"), kind);
+    buf_add(to, name, (size_t)(end - name));
+}
+
+/* By its whole id where another one has the same kind and name, in another namespace. */
+static void show_failed(struct buf *to, const struct operation_results *results, const char *id)
+{
+    _cleanup_buf_ struct buf name = BUF_INIT;
+    bool is_unique = true;
+
+    show_name(&name, id, strlen(id));
+    for (size_t i = 0; i < results->count && is_unique; i++) {
+        const char *other = results->items[i].change->id;
+        _cleanup_buf_ struct buf others = BUF_INIT;
+
+        show_name(&others, other, strlen(other));
+        is_unique = str_equal(other, id) || !str_equal(others.data, name.data);
+    }
+    operation_show_id(to, is_unique ? name.data : id);
+}
+
+/* What begins a message, and does not tell what is wrong. */
+static const char *skip_preamble(const char *message)
+{
+    static const struct {
+        const char *begin, *end;
+    } preambles[] = {
+        {"not healthy within ", " (timeout): "},
+        {"not done within ", " (timeout): "},
+        {"Internal error occurred: ", "Internal error occurred: "},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(preambles); i++) {
+        const char *end = strstr(message, preambles[i].end);
+
+        if (str_has_prefix(message, preambles[i].begin) && end)
+            message = end + strlen(preambles[i].end);
+    }
+    return message;
+}
+
+char *report_brief(const char *what)
+{
+    const char *end = strstr(what, ": ");
+    struct buf text = BUF_INIT;
+
+    if (!end || *what == '"')
+        return str_new(what);
+    show_name(&text, what, (size_t)(end - what));
+    buf_printf(&text, ": %s", skip_preamble(end + strlen(": ")));
+    return buf_take(&text);
 }
 
 /* Without the hints of a message. */
@@ -246,12 +307,13 @@ void report_short(const char *message, const struct operation_results *results, 
         show_short(message, ret, size);
         return;
     }
-    buf_printf(&text, "%zu of %zu failed: ", failed, results->count);
-    if (failed == 1) {
-        operation_show_id(&text, last_part(most.first->change->id));
+    if (failed > 1) {
+        buf_printf(&text, "%zu of %zu failed: ", failed, results->count);
+    } else {
+        show_failed(&text, results, most.first->change->id);
         buf_add_str(&text, ": ");
     }
-    buf_add_str(&text, most.first->error->message);
+    buf_add_str(&text, skip_preamble(most.first->error->message));
     if (most.count > 1)
         snprintf(times, sizeof(times), " (%zux)", most.count);
     show_short(text.data, ret, size - strlen(times));
@@ -303,6 +365,12 @@ static bool stays(const struct operation_result *result)
     return result->change->stays;
 }
 
+static void add_warnings(struct buf *text, size_t n)
+{
+    if (n)
+        buf_printf(text, "; %zu warning%s", n, n == 1 ? "" : "s");
+}
+
 char *report_summary(const struct operation_results *results)
 {
     static const struct {
@@ -321,6 +389,7 @@ char *report_summary(const struct operation_results *results)
         {PLAN_UNCHANGED, "unchanged", NULL},
     };
     struct buf text = BUF_INIT;
+    size_t warnings = 0;
 
     for (size_t v = 0; v < ARRAY_SIZE(verbs); v++) {
         size_t n = 0;
@@ -334,7 +403,27 @@ char *report_summary(const struct operation_results *results)
     }
     if (!text.length)
         buf_add_str(&text, "nothing to do");
+    for (size_t i = 0; i < results->count; i++)
+        warnings += value_count(results->items[i].warnings);
+    add_warnings(&text, warnings);
     return buf_take(&text);
+}
+
+char *report_warnings(const struct operation_results *results)
+{
+    struct buf text = BUF_INIT;
+
+    for (size_t i = 0; i < results->count; i++) {
+        const struct operation_result *result = &results->items[i];
+
+        for (size_t w = 0; result->action != PLAN_UNCHANGED && w < value_count(result->warnings);
+             w++) {
+            buf_add_str(&text, text.length ? "; " : "");
+            operation_show_id(&text, result->change->id);
+            buf_printf(&text, ": %s", value_string(value_at(result->warnings, w)));
+        }
+    }
+    return text.length ? buf_take(&text) : NULL;
 }
 
 static void add_part(struct buf *text, uint32_t n, const char *what)
@@ -347,6 +436,7 @@ char *report_plan_summary(const struct plan *plan)
 {
     struct buf text = BUF_INIT;
     struct plan_summary sum;
+    size_t warnings = 0;
 
     plan_summarise(plan, &sum);
     add_part(&text, sum.create, "to create");
@@ -361,5 +451,19 @@ char *report_plan_summary(const struct plan *plan)
     add_part(&text, sum.unknown, "that could not be looked at");
     if (!text.length)
         buf_add_str(&text, "nothing to do");
+    for (size_t i = 0; i < plan->n_changes; i++)
+        warnings += value_count(plan->changes[i].warnings);
+    add_warnings(&text, warnings);
     return buf_take(&text);
+}
+
+char *report_to_revision(char *summary, int64_t revision)
+{
+    char *text;
+
+    if (!revision)
+        return summary;
+    text = str_printf("to revision %lld: %s", (long long)revision, summary);
+    free(summary);
+    return text;
 }

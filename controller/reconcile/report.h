@@ -6,10 +6,14 @@
 
 #include "engine/operation/operation.h"
 
-/* Entries that a Release's status takes, and bytes. Where there are more, the others are counted in
- * `omitted`, and all of them are kept beside (plans.h). */
+/* Entries that a Release's status takes, and bytes, as the API server stores them. Where there are
+ * more, the others are counted in `omitted`, and all of them are kept beside (plans.h). */
 #define REPORT_RESULTS 2000
 #define REPORT_BYTES   (400u << 10)
+/* The same of a plan that waits for approval. The schema's limit, and what leaves room for the rest
+ * of the Release below etcd's limit of 1.5 MiB. */
+#define REPORT_RESULTS_TO_APPROVE 10000
+#define REPORT_BYTES_TO_APPROVE   (1u << 20)
 /* Failing resources that a Spec's status names. */
 #define REPORT_FAILED 50
 /* Resources that a Spec's inventory names, and bytes. */
@@ -27,17 +31,27 @@ const struct value *report_plan(const struct plan *plan, const char *digest);
 struct report_source {
     const struct plan *plan;
     const struct operation_results *results;
+    bool to_approve; /* a person is to approve it: there is more room, and if that is not enough,
+                        what stays unchanged goes first */
     const struct value *earlier; /* those that the status has already: the fields of what was done
                                     before a restart are taken from them. NULL: none */
 };
 
-/* Release's results, {id, action, outcome, fields, omittedFields, message, reason, duration}.
+/* Release's results, {id, action, outcome, fields, omittedFields, message, reason, warnings,
+ * duration}.
  * Where they do not fit, fields go first, then whole results. *ret_omitted: how many of these did
  * not fit. */
 const struct value *report_results(const struct report_source *source, size_t *ret_omitted);
 
 /* All of them. */
 const struct value *report_all_results(const struct report_source *source);
+
+/* What a person cannot read in the results of a plan that waits for approval. */
+struct report_unseen {
+    size_t changes; /* that are not shown, or not all their fields, or not all of these */
+    size_t fields;  /* of those changes that are shown in part */
+};
+struct report_unseen report_unseen(const struct plan *plan);
 
 /* {total, succeeded, failed, skipped, pending} */
 const struct value *report_counts(const struct operation_results *results);
@@ -49,9 +63,14 @@ const struct value *report_resources(const struct operation_results *results);
 /* The same where it is known that all of so many are as they should be. */
 const struct value *report_all_ready(size_t n_resources);
 
-/* Spec's {total, entries: [{id, type}], omitted}: the objects that exist, by State, but for those
- * that have done their work and remove themselves. */
+/* Spec's {total, entries: [{id, type}], omitted}: the objects that exist, or may exist, by State,
+ * but for those that have done their work and remove themselves. */
 const struct value *report_inventory(struct ledger *ledger);
+
+/* "Deployment/web: Available: 0/1" of "apps/v1:Deployment:shop:web: Available: 0/1", for a column
+ * of `kubectl get`, which has no room for the id; without words that say little. An id that is
+ * quoted stays. free() it. */
+char *report_brief(const char *what);
 
 /* The text of status.summary: `message`, cut if it is longer than the size. With results of which
  * some failed: their number, and the message that most of them have ("50 of 59 failed: … (48x)")
@@ -71,7 +90,15 @@ void report_judge(const struct operation_results *results, struct error *failure
 /* "3 to create, 1 to update", or "nothing to do"; free() it. */
 char *report_plan_summary(const struct plan *plan);
 
-/* "3 created, 1 configured, 2 deleted", of what succeeded; or "nothing to do"; free() it. */
+/* "to revision 1: 1 to update", of a Rollback; the summary itself where revision is 0. Takes the
+ * summary; free() the result. */
+char *report_to_revision(char *summary, int64_t revision);
+
+/* "3 created, 1 configured, 2 deleted; 1 warning", of what succeeded; or "nothing to do"; free()
+ * it. */
 char *report_summary(const struct operation_results *results);
+
+/* "ID: what was warned of; ID: …", of what was changed; free() it. NULL: nothing. */
+char *report_warnings(const struct operation_results *results);
 
 #endif

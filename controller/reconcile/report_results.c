@@ -28,10 +28,10 @@ static const struct value *list_fields(const struct diff *diff)
     value_begin_array(b);
     for (size_t i = 0; i < diff->n_fields; i++) {
         const struct diff_field *field = &diff->fields[i];
-        _cleanup_free_ char *shown = utf8_show(field->path);
-        char path[PATH_BYTES + 1];
+        _cleanup_free_ char *path = utf8_show(field->path);
 
-        str_copy(path, sizeof(path), shown);
+        if (strlen(path) > PATH_BYTES) /* cut, it could be that of another field */
+            continue;
         value_begin_object(b);
         add_text(b, "path", path);
         add_text(b, "from", field->from);
@@ -134,6 +134,7 @@ static const struct value *entry_value(const struct entry *entry, bool with_fiel
 {
     const struct operation_result *result = entry->result;
     const struct error *error = result ? result->error : entry->change->error;
+    const struct value *warnings = result ? result->warnings : entry->change->warnings;
     const struct value *fields = with_fields ? entry->fields : NULL;
     size_t omitted = entry->n_fields - value_count(fields);
     _cleanup_value_ const struct value *count = omitted ? value_pack("I", (int64_t)omitted) : NULL;
@@ -141,11 +142,11 @@ static const struct value *entry_value(const struct entry *entry, bool with_fiel
     _cleanup_free_ char *id = utf8_show(entry->change->id);
     _cleanup_free_ char *note = !error && entry->note ? utf8_show(entry->note) : NULL;
 
-    return value_pack("{s:s, s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:s?}", "id", id, "action",
+    return value_pack("{s:s, s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:v?, s:s?}", "id", id, "action",
                       plan_action_name(entry->action), "outcome",
                       result ? outcomes[result->status] : NULL, "fields", fields, "omittedFields",
                       count, "message", error ? error->message : note, "reason",
-                      error ? error->reason : NULL, "duration", duration);
+                      error ? error->reason : NULL, "warnings", warnings, "duration", duration);
 }
 
 /* ---- All of them ---- */
@@ -155,40 +156,90 @@ static size_t count_entries(const struct report_source *source)
     return source->results ? source->results->count : source->plan->n_changes;
 }
 
+static bool changes_nothing(const struct plan_change *change)
+{
+    return !change->error && (change->action == PLAN_UNCHANGED || change->action == PLAN_NONE);
+}
+
+/* The API server stores Go's JSON, which has these characters in six bytes: \u003c, for example. */
+static size_t count_more_in_go(const struct buf *text)
+{
+    size_t more = 0;
+
+    for (size_t i = 0; i < text->length; i++) {
+        const char *at = text->data + i;
+
+        if (*at == '<' || *at == '>' || *at == '&')
+            more += 5;
+        else if (str_has_prefix(at, "\u2028") || str_has_prefix(at, "\u2029"))
+            more += 3;
+    }
+    return more;
+}
+
+/* In bytes, as the API server stores it. */
 static size_t length_of(const struct value *value)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
 
     json_write(&text, value, JSON_COMPACT);
-    return text.length;
+    return text.length + count_more_in_go(&text);
 }
 
-/* Ids come before fields: fields get what `most` entries without them leave of the bytes. */
-static size_t room_for_fields(const struct report_source *source, const struct strmap *earlier,
-                              size_t most, size_t most_bytes)
+/* What a list of results is made of, and its bounds. */
+struct listing {
+    const struct report_source *source;
+    struct strmap earlier;
+    size_t most, most_bytes;
+    bool changes_only; /* not what stays unchanged */
+};
+
+static bool is_listed(const struct listing *listing, size_t i)
+{
+    return !listing->changes_only || !changes_nothing(&listing->source->plan->changes[i]);
+}
+
+/* Of the entries without their fields, as far as they fit. */
+static size_t measure_bare(const struct listing *listing)
 {
     size_t bytes = 0;
 
-    for (size_t i = 0; i < most && bytes < most_bytes; i++) {
+    for (size_t i = 0; i < listing->most && bytes < listing->most_bytes; i++) {
         struct entry entry;
         _cleanup_value_ const struct value *bare = NULL;
 
-        entry_init(source, i, earlier, &entry);
+        if (!is_listed(listing, i))
+            continue;
+        entry_init(listing->source, i, &listing->earlier, &entry);
         bare = entry_value(&entry, false);
         bytes += length_of(bare);
         entry_done(&entry);
     }
-    return bytes < most_bytes ? most_bytes - bytes : 0;
+    return bytes;
 }
 
-static const struct value *make_entry(const struct report_source *source, size_t i,
-                                      const struct strmap *earlier, size_t *room)
+/* Ids come before fields: fields get what the entries without them leave of the bytes. */
+static size_t room_for_fields(struct listing *listing)
+{
+    size_t bytes;
+
+    if (listing->most_bytes == SIZE_MAX)
+        return SIZE_MAX;
+    bytes = measure_bare(listing);
+    if (bytes >= listing->most_bytes && listing->source->to_approve) {
+        listing->changes_only = true;
+        bytes = measure_bare(listing);
+    }
+    return bytes < listing->most_bytes ? listing->most_bytes - bytes : 0;
+}
+
+static const struct value *make_entry(const struct listing *listing, size_t i, size_t *room)
 {
     struct entry entry;
     const struct value *value;
     size_t bytes;
 
-    entry_init(source, i, earlier, &entry);
+    entry_init(listing->source, i, &listing->earlier, &entry);
     bytes = entry.fields ? length_of(entry.fields) : 0;
     value = entry_value(&entry, bytes <= *room);
     if (bytes <= *room)
@@ -208,43 +259,97 @@ static void index_earlier(const struct value *earlier, struct strmap *ret)
     }
 }
 
-static const struct value *list_results(const struct report_source *source, size_t most,
-                                        size_t most_bytes)
+static const struct value *list_results(struct listing *listing)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    struct strmap earlier = STRMAP_INIT;
     const struct value *list = NULL;
-    size_t bytes = 0, room = SIZE_MAX;
+    size_t bytes = 0, room;
 
-    index_earlier(source->earlier, &earlier);
-    if (most_bytes != SIZE_MAX)
-        room = room_for_fields(source, &earlier, most, most_bytes);
+    index_earlier(listing->source->earlier, &listing->earlier);
+    room = room_for_fields(listing);
     value_begin_array(b);
-    for (size_t i = 0; i < most; i++) {
-        _cleanup_value_ const struct value *entry = make_entry(source, i, &earlier, &room);
+    for (size_t i = 0; i < listing->most; i++) {
+        _cleanup_value_ const struct value *entry = NULL;
 
+        if (!is_listed(listing, i))
+            continue;
+        entry = make_entry(listing, i, &room);
         bytes += length_of(entry);
-        if (bytes > most_bytes)
+        if (bytes > listing->most_bytes)
             break;
         value_add(b, entry);
     }
-    strmap_done(&earlier);
+    strmap_done(&listing->earlier);
     value_end_array(b);
     value_builder_finish(b, &list, NULL);
     return list;
 }
 
-const struct value *report_results(const struct report_source *source, size_t *ret_omitted)
+static struct listing listing_of(const struct report_source *source)
 {
     size_t n = count_entries(source);
-    const struct value *list =
-        list_results(source, n < REPORT_RESULTS ? n : REPORT_RESULTS, REPORT_BYTES);
+    size_t most = source->to_approve ? REPORT_RESULTS_TO_APPROVE : REPORT_RESULTS;
 
-    *ret_omitted = n - value_count(list);
+    return (struct listing){
+        .source = source,
+        .most = n < most ? n : most,
+        .most_bytes = source->to_approve ? REPORT_BYTES_TO_APPROVE : REPORT_BYTES,
+    };
+}
+
+const struct value *report_results(const struct report_source *source, size_t *ret_omitted)
+{
+    struct listing listing = listing_of(source);
+    const struct value *list = list_results(&listing);
+
+    *ret_omitted = count_entries(source) - value_count(list);
     return list;
 }
 
 const struct value *report_all_results(const struct report_source *source)
 {
-    return list_results(source, count_entries(source), SIZE_MAX);
+    struct listing listing = {
+        .source = source, .most = count_entries(source), .most_bytes = SIZE_MAX};
+
+    return list_results(&listing);
+}
+
+/* Who approves the plan expects a Secret's values to be hidden, but not these. */
+static size_t count_redacted(const struct diff *diff)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; diff && i < diff->n_fields; i++)
+        n += diff->fields[i].is_redacted;
+    return n;
+}
+
+/* Fields of the change that its entry does not show, or not all of each. */
+static size_t count_unseen(const struct plan_change *change, const struct value *entry)
+{
+    size_t omitted = (size_t)value_int(value_get(entry, "omittedFields"), 0);
+
+    return omitted + (value_get(entry, "fields") ? count_redacted(change->diff) : 0);
+}
+
+struct report_unseen report_unseen(const struct plan *plan)
+{
+    const struct report_source source = {.plan = plan, .to_approve = true};
+    struct listing listing = listing_of(&source);
+    _cleanup_value_ const struct value *list = list_results(&listing);
+    struct report_unseen unseen = {0};
+    size_t at = 0; /* in the list */
+
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        const struct plan_change *change = &plan->changes[i];
+        const struct value *entry =
+            is_listed(&listing, i) && at < value_count(list) ? value_at(list, at++) : NULL;
+        size_t fields = count_unseen(change, entry);
+
+        if (changes_nothing(change))
+            continue;
+        unseen.fields += fields;
+        unseen.changes += !entry || fields;
+    }
+    return unseen;
 }

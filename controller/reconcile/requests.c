@@ -173,6 +173,19 @@ void requests_drop(struct requests *requests, const char *namespace_name, const 
     pthread_mutex_unlock(&requests->lock);
 }
 
+char *requests_spec(struct requests *requests, const char *namespace_name, const char *release)
+{
+    char *spec = NULL;
+
+    pthread_mutex_lock(&requests->lock);
+    for (const struct entry *entry = requests->first; entry && !spec; entry = entry->next)
+        if (str_equal(entry->namespace_name, namespace_name) &&
+            str_equal(entry->request.release, release))
+            spec = str_new(entry->spec);
+    pthread_mutex_unlock(&requests->lock);
+    return spec;
+}
+
 bool requests_other(struct requests *requests, const struct spec_key *spec, const char *uid,
                     struct request *ret)
 {

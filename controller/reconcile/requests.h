@@ -46,6 +46,8 @@ void requests_add(struct requests *requests, const struct spec_key *spec,
 void requests_end(struct requests *requests, const char *uid);
 /* The Release of that name was read, and has ended or is gone: it is forgotten. */
 void requests_drop(struct requests *requests, const char *namespace_name, const char *release);
+/* The name of the Spec of the request with that name; free(). NULL: it is not known. */
+char *requests_spec(struct requests *requests, const char *namespace_name, const char *release);
 /* *ret: a copy of the newest that has not ended. False: there is none. */
 bool requests_newest(struct requests *requests, const struct spec_key *spec, struct request *ret);
 /* The one with this uid. */

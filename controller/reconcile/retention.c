@@ -180,7 +180,8 @@ static bool is_needed(const void *arg, const char *digest)
     const struct run *run = kept->run;
     const struct release_revisions *all = kept->revisions;
 
-    if (str_equal(run->hold.spec_digest, digest) || str_equal(run->spec_digest, digest))
+    if (str_equal(run->hold.spec_digest, digest) || str_equal(run->spec_digest, digest) ||
+        str_equal(value_get_string(run->hold.before, "specDigest"), digest))
         return true;
     for (size_t i = 0; i < all->count; i++)
         if (str_equal(all->documents[i], digest) &&

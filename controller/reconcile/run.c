@@ -25,6 +25,18 @@ void run_done(struct run *run)
     *run = (struct run){0};
 }
 
+static void make_plan_key(struct run *run)
+{
+    const struct reconcile_context *context = run->context;
+    const char *account = run_account(run);
+    struct hash *hash = hash_new_keyed(context->plan_key, sizeof(context->plan_key));
+
+    hash_add_str(hash, "account");
+    hash_add_str(hash, account ? account : "");
+    hash_finish(hash, run->plan_key);
+    hash_free(hash);
+}
+
 void run_read_policy(struct run *run)
 {
     const struct reconcile_context *context = run->context;
@@ -37,6 +49,7 @@ void run_read_policy(struct run *run)
         policy->interval = context->min_interval;
     if (policy->retry_interval < context->min_retry_interval)
         policy->retry_interval = context->min_retry_interval;
+    make_plan_key(run);
 }
 
 void run_note_managers(struct run *run)
@@ -167,6 +180,29 @@ int64_t run_spec_created_at(const struct run *run)
     return text ? timestamp_parse(text) : 0;
 }
 
+/* Nothing of the Spec is wanted any more, but a person may settle doubts in its extensions. */
+static const struct value *extensions_by_id(const struct run *run)
+{
+    const struct value *resources = value_path(run->object, "spec", "resources", NULL);
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *by_id = NULL;
+
+    value_begin_object(b);
+    for (size_t i = 0; i < value_count(resources); i++) {
+        const struct value *resource = value_at(resources, i);
+        const struct value *extensions = value_get(resource, "extensions");
+        const char *id = value_get_string(resource, "id");
+
+        if (id && value_count(extensions)) {
+            value_key(b, id);
+            value_add(b, extensions);
+        }
+    }
+    value_end_object(b);
+    value_builder_finish(b, &by_id, NULL);
+    return by_id;
+}
+
 int run_operation_init(struct run_operation *operation, const struct run *run, struct error *error)
 {
     const struct reconcile_context *context = run->context;
@@ -187,15 +223,19 @@ int run_operation_init(struct run_operation *operation, const struct run *run, s
                   .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
                   .identity = operation->identity,
                   .force = run->policy.force,
-                  .terminating = run->is_namespace_terminating},
+                  .terminating = run->is_namespace_terminating,
+                  .is_foreign = run->has_own_resources},
         .spec_created_at = run_spec_created_at(run),
         .epoch = context->epoch(context->epoch_arg),
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,
         .keeps_state = run->hold.operation == RELEASE_DESTROY, /* it has the hold */
         .cancel = run->cancel,
-        .digest_key = {context->plan_key, sizeof(context->plan_key)},
+        .digest_key = {run->plan_key, sizeof(run->plan_key)},
     };
+    if (run->hold.operation == RELEASE_DESTROY || api_is_deleting(run->object))
+        operation->extensions = extensions_by_id(run);
+    operation->config.extensions = operation->extensions;
     r = spec_context_read(run, &operation->config.scope, error);
     operation->context = operation->config.scope.context;
     return r;
@@ -205,6 +245,7 @@ void run_operation_done(struct run_operation *operation)
 {
     value_unref(operation->identity);
     value_unref(operation->context);
+    value_unref(operation->extensions);
 }
 
 /* ---- Releases of which nothing comes ---- */

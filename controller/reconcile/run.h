@@ -40,6 +40,9 @@ struct run {
     bool has_own_resources; /* a Preview: `object` has resources that the Release carries */
     bool is_namespace_terminating;
     struct spec_policy policy;
+    unsigned char plan_key[HASH_SIZE]; /* of digests of plans: the context's, for run_account(). So
+                                          a plan that is approved for one account is none for
+                                          another. Set with the policy */
     struct operation_log log;
     struct run_written written;
 };
@@ -57,9 +60,14 @@ struct run_status {
     bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
     bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
     bool is_held;      /* Ready is False because of a hold: that is no failure */
+    bool is_quiet;     /* the message is no news: no Event */
     bool counts_failure; /* into status.failures */
     int64_t attempted, applied;              /* revisions; 0: as before */
+    int64_t unfinished;                      /* one that may have changed something; 0: as before */
+    bool is_finished; /* State has all that became of it */
     const struct operation_results *results; /* for the summary of a failure; NULL: its message */
+    const char *summary; /* in place of the message, in a column; NULL: made of the message */
+    struct operation_progress objects; /* total 0: by `resources`, or as before */
     const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
     const struct value *corrections;                  /* corrections.h; likewise */
     bool drops_corrections;                           /* they were of another generation */
@@ -99,8 +107,9 @@ int64_t run_patience(const struct run *run);
 /* ms between two tries at most, for what takes little to look at again: a missing service account,
  * and a resource that is deferred, because its Job has to end first, say. 0: no such failure. */
 int64_t run_retry_within(const struct run *run, const struct error *failure);
-/* Adds that to the message, for those who wait for it; not if something is deferred, which says
- * what it waits for. It is the same for all tries, as the status is not written again. */
+/* Adds a hint: when the next try is, and the command that has it now. None where nothing but a
+ * change of the Spec helps. A bound, not a time: it is the same for all tries, so that the status
+ * is not written again. */
 void run_say_retry(const struct run *run, struct error *failure);
 /* The verdict about a failure. is_spent: its operation has waited for `timeout` already. */
 struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent);
@@ -124,6 +133,8 @@ void run_note_ready(const struct run *run);
 bool run_is_settled(const struct run *run);
 /* What Ready says of this generation. reason: NULL for any. */
 bool run_says(const struct run *run, const char *ready, const char *reason);
+/* Somebody requested a reconcile, and the status does not say yet that it is handled. */
+bool run_has_request(const struct run *run);
 /* status.driftCorrections, or NULL; borrowed from run->object. */
 const struct value *run_corrections(const struct run *run);
 /* status.failures: operations of this generation that failed, one after another. */
@@ -131,6 +142,8 @@ int64_t run_failures(const struct run *run);
 /* status.lastAppliedRevision, .lastAttemptedRevision; 0: none. */
 int64_t run_last_applied(const struct run *run);
 int64_t run_last_attempted(const struct run *run);
+/* status.unfinishedRevision: one that was being applied, or rolled back to; 0: none. */
+int64_t run_unfinished(const struct run *run);
 
 /* The custom resource whose resources are applied; borrowed. */
 const struct value *run_source(const struct run *run);
@@ -150,16 +163,13 @@ int64_t run_spec_created_at(const struct run *run);
 /* What operations on the Spec's behalf are made of, the table's own parts aside. */
 struct run_operation {
     struct operation_config config;
-    const struct value *identity, *context; /* which it borrows; references, or NULL */
+    const struct value *identity, *context, *extensions; /* which it borrows; references, or NULL */
 };
 /* Reads what `contextFrom` names, which may take some seconds. Errors: spec_context.h.
  * run_operation_done() also after one. */
 int run_operation_init(struct run_operation *operation, const struct run *run,
                        struct error *error);
 void run_operation_done(struct run_operation *operation);
-
-/* Resources of the Spec were applied, by its status, and there is no State that records them. */
-bool run_lacks_state(const struct run *run, struct ledger *ledger);
 
 /* "superseded by generation 5 of the Spec", for messages; free() it. */
 char *run_superseded_by(int64_t generation);

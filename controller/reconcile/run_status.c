@@ -1,14 +1,19 @@
+#include <string.h>
+
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/corrections.h"
 #include "controller/reconcile/exposed.h"
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/run.h"
 #include "controller/reconcile/spec_secret.h"
+#include "engine/base/duration.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "engine/base/utf8.h"
 #include "engine/spec/name.h"
+#include "runtimes/kubernetes/runtime.h"
 
 /* ms between tries of what run_retry_within() names; more if retryInterval is longer. */
 #define SOON 30000
@@ -76,6 +81,12 @@ bool run_says(const struct run *run, const char *ready, const char *reason)
            (!reason || str_equal(value_get_string(condition, "reason"), reason));
 }
 
+bool run_has_request(const struct run *run)
+{
+    return run->trigger &&
+           !str_equal(run->trigger, value_get_string(status_of(run), "lastHandledReconcileAt"));
+}
+
 bool run_is_settled(const struct run *run)
 {
     return run->hold.operation == RELEASE_APPLY ? run_says(run, "True", NULL)
@@ -98,22 +109,14 @@ const struct value *run_corrections(const struct run *run)
     return value_get(status_of(run), "driftCorrections");
 }
 
+int64_t run_unfinished(const struct run *run)
+{
+    return value_int(value_get(status_of(run), "unfinishedRevision"), 0);
+}
+
 int64_t run_last_attempted(const struct run *run)
 {
     return value_int(value_get(status_of(run), "lastAttemptedRevision"), 0);
-}
-
-static int64_t resources_of(const struct run *run, const char *which)
-{
-    return value_int(value_path(status_of(run), "resources", which, NULL), 0);
-}
-
-bool run_lacks_state(const struct run *run, struct ledger *ledger)
-{
-    bool was_applied = run_last_applied(run) > 0 && resources_of(run, "total") > 0;
-
-    /* One that never succeeded may have applied some of them. */
-    return !ledger_is_stored(ledger) && (was_applied || resources_of(run, "ready") > 0);
 }
 
 /* When this generation began to fail: ms since 1970; 0: it does not. */
@@ -150,12 +153,34 @@ int64_t run_retry_within(const struct run *run, const struct error *failure)
     return interval > SOON ? interval : SOON;
 }
 
+/* Nothing but a change of the Spec helps, and that is seen at once. */
+static bool is_of_the_spec(const struct error *failure)
+{
+    static const char *const reasons[] = {"InvalidSpec", "Unsupported", "CyclicDependency",
+                                          "UnknownReference"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (str_equal(failure->reason, reasons[i]))
+            return true;
+    return false;
+}
+
 void run_say_retry(const struct run *run, struct error *failure)
 {
-    int64_t within = run_retry_within(run, failure);
+    const struct spec_key *key = &run->subject.key;
+    _cleanup_free_ char *now = kube_reconcile_command(key->namespace_name, key->name);
+    int64_t within = run_retry_within(run, failure), interval = run->policy.retry_interval;
+    _cleanup_free_ char *time = NULL;
 
-    if (within && !str_equal(failure->reason, "Deferred"))
-        err_wrap(failure, "tried again within %lld s", (long long)(within + 999) / 1000);
+    if (!within)
+        within = interval > WORKQUEUE_RETRY_MAXIMUM ? interval : WORKQUEUE_RETRY_MAXIMUM;
+    if (is_of_the_spec(failure) || !now)
+        return;
+    time = duration_show(within);
+    if (strstr(failure->message, now)) /* at the end of another command */
+        err_hint(failure, "next try within %s", time);
+    else
+        err_hint(failure, "next try within %s; now: %s", time, now);
 }
 
 struct verdict run_judge(const struct run *run, const struct error *failure, bool is_spent)
@@ -182,20 +207,12 @@ static void set(const struct value **object, const char *key, const struct value
     *object = next;
 }
 
-/* "1h30m", "10m", "90s" as "1m30s". */
 static void add_duration(struct value_builder *b, const char *key, int64_t ms)
 {
-    _cleanup_buf_ struct buf text = BUF_INIT;
-    long long seconds = ms / 1000;
+    _cleanup_free_ char *text = duration_show(ms);
 
-    if (seconds >= 3600)
-        buf_printf(&text, "%lldh", seconds / 3600);
-    if (seconds % 3600 >= 60)
-        buf_printf(&text, "%lldm", seconds % 3600 / 60);
-    if (seconds % 60 || !seconds)
-        buf_printf(&text, "%llds", seconds % 60);
     value_key(b, key);
-    value_add_string(b, text.data);
+    value_add_string(b, text);
 }
 
 /* The defaults that were taken, since the schema has none. */
@@ -294,12 +311,39 @@ static void set_handled(const struct run *run, const struct value **next)
         set(next, "lastHandledReconcileAt", value_pack("s", run->trigger));
 }
 
+static void sum_up(const struct run_status *status, char ret[static REPORT_SUMMARY_SIZE])
+{
+    report_short(status->summary ? status->summary : status->verdict.message, status->results, ret,
+                 REPORT_SUMMARY_SIZE);
+}
+
 static const struct value *summary_of(const struct run_status *status)
 {
     char summary[REPORT_SUMMARY_SIZE];
 
-    report_short(status->verdict.message, status->results, summary, sizeof(summary));
+    sum_up(status, summary);
     return value_pack("s", summary);
+}
+
+static int64_t count_of(const struct value *resources, const char *which)
+{
+    return value_int(value_get(resources, which), 0);
+}
+
+/* "5/6", of those that are wanted; NULL: as before. */
+static const struct value *objects_of(const struct run_status *status)
+{
+    int64_t total = (int64_t)status->objects.total, ready = (int64_t)status->objects.done;
+    _cleanup_free_ char *text = NULL;
+
+    if (status->resources) {
+        total = count_of(status->resources, "total");
+        ready = count_of(status->resources, "ready");
+    } else if (!total) {
+        return NULL;
+    }
+    text = str_printf("%lld/%lld", (long long)ready, (long long)total);
+    return value_pack("s", text);
 }
 
 static const struct value *owner_of(const struct run *run)
@@ -334,6 +378,24 @@ bool run_says_written(const struct run *run)
            str_equal(value_get_string(said, "message"), run->written.message);
 }
 
+/* corrections: status.driftCorrections as it is to be. */
+static void set_drifted(const struct run *run, const struct value *corrections,
+                        const struct value *old, const struct value **conditions)
+{
+    int64_t now = wall_clock(run);
+    _cleanup_free_ char *fight = corrections_fight(corrections, run->policy.interval, now);
+    const struct warning drifted = {"Drifted", "FieldFight", fight};
+
+    conditions_set_warning(conditions, old, &drifted, run->subject.generation, now);
+}
+
+static const struct value *corrections_of(const struct run *run, const struct run_status *status)
+{
+    return status->corrections         ? status->corrections
+           : status->drops_corrections ? NULL
+                                       : run_corrections(run);
+}
+
 static const struct value *conditions_of(const struct run *run, const struct run_status *status)
 {
     const struct conditions_generation generation = generation_of(run, status);
@@ -341,9 +403,22 @@ static const struct value *conditions_of(const struct run *run, const struct run
     const struct value *resources = value_path(run->object, "spec", "resources", NULL);
     _cleanup_free_ char *exposed = exposed_secrets(resources);
     int64_t now = wall_clock(run);
-    const struct value *conditions = conditions_make(old, &status->verdict, generation, now);
+    const struct value *counted =
+        status->resources ? status->resources : value_get(status_of(run), "resources");
+    _cleanup_free_ char *healthy =
+        str_printf("%lld of %lld healthy", (long long)count_of(counted, "ready"),
+                   (long long)count_of(counted, "total"));
+    char brief[REPORT_SUMMARY_SIZE];
+    const struct conditions_clauses clauses = {brief, counted ? healthy : NULL};
+    const struct value *conditions;
 
-    conditions_add_exposed(&conditions, old, exposed, generation.observed, now);
+    sum_up(status, brief);
+    conditions = conditions_make(old, &status->verdict, &clauses, generation, now);
+
+    conditions_set_warning(&conditions, old,
+                           &(struct warning){"SecretsInClear", "SecretsInClear", exposed},
+                           generation.observed, now);
+    set_drifted(run, corrections_of(run, status), old, &conditions);
     add_written(run, old, &conditions);
     return conditions;
 }
@@ -351,10 +426,13 @@ static const struct value *conditions_of(const struct run *run, const struct run
 static const struct value *next_status(const struct run *run, const struct run_status *status)
 {
     const struct value *old = status_of(run), *next = value_ref(old);
+    const struct value *objects = objects_of(status);
 
     set(&next, "observedGeneration", value_pack("I", run->subject.generation));
     set(&next, "conditions", conditions_of(run, status));
     set(&next, "summary", summary_of(status));
+    if (objects)
+        set(&next, "objects", objects);
     set(&next, "owner", owner_of(run));
     set_failing_since(run, status, &next);
     set_failures(run, status, &next);
@@ -364,6 +442,10 @@ static const struct value *next_status(const struct run *run, const struct run_s
         set(&next, "policy", policy_value(run));
     if (status->attempted)
         set(&next, "lastAttemptedRevision", value_pack("I", status->attempted));
+    if (status->unfinished)
+        set(&next, "unfinishedRevision", value_pack("I", status->unfinished));
+    else if (status->is_finished && value_get(next, "unfinishedRevision"))
+        drop(&next, "unfinishedRevision");
     if (status->applied)
         set(&next, "lastAppliedRevision", value_pack("I", status->applied));
     if (status->plan)
@@ -421,7 +503,7 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
 {
     const struct verdict *verdict = &status->verdict;
     _cleanup_value_ const struct value *next = next_status(run, status);
-    bool is_news = says_something_new(run, verdict);
+    bool is_news = !status->is_quiet && says_something_new(run, verdict);
     struct error problem = {0};
     int r;
 
@@ -445,6 +527,7 @@ int run_acknowledge(struct run *run, struct error *error)
     struct error problem = {0};
     int r = 0;
 
+    set_drifted(run, run_corrections(run), old, &conditions);
     add_written(run, old, &conditions);
     set(&next, "conditions", conditions);
     set_handled(run, &next);

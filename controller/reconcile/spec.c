@@ -5,6 +5,7 @@
 #include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/deletion.h"
 #include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
@@ -135,6 +136,50 @@ static int suspend(struct attempt *attempt, struct error *error)
     return r < 0 ? r : run_write_status(run, &suspended, error);
 }
 
+/* What it had begun does not go on, either. */
+static int hold_out(struct attempt *attempt, struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct spec_key *key = &run->subject.key;
+    _cleanup_(release_free_p) struct release *latest = NULL;
+    struct error why = {0};
+    struct run_status status = {.is_end = true, .counts_failure = true};
+    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
+
+    err_set(&why, ERR_INTERNAL, QUARANTINED,
+            "the operator's process ended %d times while this Spec was worked on, so nothing is "
+            "begun for it any more",
+            QUARANTINE_DEATHS);
+    err_hint(&why, "look for the cause in the log of the operator (kubectl logs --previous) and in "
+                   "how its container ended (OOMKilled?)");
+    err_hint(&why,
+             "then edit the Spec, or have it tried as it is: kubectl annotate specs.api.kusion.io "
+             "%s -n %s --overwrite api.kusion.io/reconcile-requested-at=\"$(date +%%s)\"",
+             key->name, key->namespace_name);
+    status.verdict = (struct verdict){"False", QUARANTINED, why.message, PROGRESS_STALLED, NULL};
+    if (r >= 0)
+        r = run_cancel_release_as(run, latest, QUARANTINED, why.message, error);
+    return r < 0 ? r : run_write_status(run, &status, error);
+}
+
+/* 1: it is held, because the process died over it. */
+static int keep_out(struct attempt *attempt, struct error *error)
+{
+    struct quarantine *quarantine = attempt->run.context->quarantine;
+    const struct run *run = &attempt->run;
+    int r;
+
+    if (run_says(run, "False", QUARANTINED) && !run_has_request(run))
+        return 1;
+    if (quarantine_enter(quarantine, attempt->key, str_equal(run_last(run).reason, QUARANTINED)))
+        return 0;
+    r = hold_out(attempt, error);
+    if (r < 0)
+        return r;
+    quarantine_forget(quarantine, attempt->key);
+    return 1;
+}
+
 /* ---- One reconcile ---- */
 
 /* Others have their turn before the rest. */
@@ -172,6 +217,9 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         return err_copy(error, &problem);
     if (!attempt_is_listed(attempt)) /* it is there, and another's by now */
         return 0;
+    r = keep_out(attempt, error);
+    if (r)
+        return r < 0 ? r : 0;
     if (api_is_deleting(run->object))
         return deletion_begin(attempt, result, error);
     r = hold_cancel_older(attempt, error);
@@ -262,8 +310,8 @@ static void evict(struct attempt *attempt)
     attempt_evict(attempt);
 }
 
-static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
-                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
+static int advance(struct attempt *attempt, const struct reconcile_context *context,
+                   struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
     int64_t after;
     int r;
@@ -290,6 +338,23 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     /* A plan of nothing is made by now, perhaps, and the key is in the queue once more. If this
      * were its end, the next reconcile would plan again, and so on for ever. */
     return r < 0 || !attempt->operation ? r : wait_for(attempt, result, error);
+}
+
+/* What may have ended the process before comes when the others have begun. */
+static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
+                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
+{
+    int64_t after = attempt->operation ? 0 : quarantine_wait(context->quarantine, attempt->key);
+    int r;
+
+    if (after) {
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
+        return 0;
+    }
+    r = advance(attempt, context, cancel, result, error);
+    if (!attempt->operation)
+        quarantine_leave(context->quarantine, attempt->key);
+    return r;
 }
 
 /* A conflict, or an API server that does not answer, is a matter of course. */

@@ -410,6 +410,14 @@ static void note(struct run *run, const char *name, bool is_there, struct error 
                  problem->reason, "error", problem->message, NULL);
 }
 
+static bool has_lost(const struct ledger_records *records)
+{
+    for (size_t i = 0; i < records->count; i++)
+        if (records->items[i]->lost_revision)
+            return true;
+    return false;
+}
+
 int spec_export(struct run *run, struct ledger *ledger, struct error *error)
 {
     struct runtime *runtime = spec_secret_runtime(run);
@@ -422,6 +430,10 @@ int spec_export(struct run *run, struct ledger *ledger, struct error *error)
     if (!runtime || !written.name || run->is_namespace_terminating)
         return 0;
     records = ledger_records(ledger);
+    if (has_lost(&records)) { /* the file may be what they are restored from */
+        ledger_records_done(&records);
+        return 0;
+    }
     r = bring_up_to_date(run, runtime, &written, &records, &problem);
     ledger_records_done(&records);
     if (problem.code != ERR_CANCELLED && problem.code != ERR_FENCED)

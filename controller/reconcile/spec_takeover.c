@@ -89,6 +89,10 @@ static struct targets targets_of(struct ledger *ledger, const struct spec *spec,
         if (!str_equal(resource->type, type))
             continue;
         prior = ledger_get(ledger, resource->id, NULL);
+        if (prior && (prior->status == RECORD_CREATING || prior->lost_revision)) {
+            record_unref(prior); /* State does not know which object it is */
+            prior = NULL;
+        }
         targets.items[targets.n++] = (struct runtime_target){.id = resource->id,
                                                              .attributes = resource->attributes,
                                                              .extensions = resource->extensions,

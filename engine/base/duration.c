@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/cleanup.h"
 
 #define NS_PER_MS INT64_C(1000000)
@@ -80,4 +81,18 @@ int64_t duration_parse(const char *text)
             return -1;
     } while (*text);
     return ns / NS_PER_MS + (ns % NS_PER_MS > 0);
+}
+
+char *duration_show(int64_t ms)
+{
+    struct buf text = BUF_INIT;
+    long long seconds = ms / 1000;
+
+    if (seconds >= 3600)
+        buf_printf(&text, "%lldh", seconds / 3600);
+    if (seconds % 3600 >= 60)
+        buf_printf(&text, "%lldm", seconds % 3600 / 60);
+    if (seconds % 60 || !seconds)
+        buf_printf(&text, "%llds", seconds % 60);
+    return buf_take(&text);
 }

@@ -39,7 +39,7 @@ enum error_code {
 };
 
 #define ERROR_REASON_SIZE 64
-#define ERROR_MESSAGE_SIZE 1024
+#define ERROR_MESSAGE_SIZE 3072
 
 struct error {
     int code;                         /* 0, or an enum error_code */

@@ -47,9 +47,14 @@
 /* Bytes of a resource's id. For Kubernetes: apiVersion 317, kind 63, two names of 253. */
 #define LIMIT_ID_BYTES 1024
 
-/* Field differences that are kept for one resource (further ones are counted). */
+/* Field differences that are kept for one resource (further ones are counted), bytes of their paths
+ * and values, and of one value (a longer one is cut). */
 #define LIMIT_DIFF_FIELDS 256
-#define LIMIT_DIFF_BYTES  (256u << 10) /* of their paths and values, and one more */
+#define LIMIT_DIFF_BYTES  (256u << 10)
+#define LIMIT_DIFF_VALUE  256
+/* Of a plan that a person is to read, no field is left out and no value cut, up to so many bytes
+ * of all its resources. */
+#define LIMIT_DIFF_PLAN (4u << 20)
 
 /* Bytes of one chunk of State, before base64. The API server limits an object's data to 1 MiB,
  * base64 included. */

@@ -187,6 +187,18 @@ bool path_check(const char *path, struct error *error)
     return !problem;
 }
 
+const char *path_step(const char *path, const char *at, struct buf *ret_step)
+{
+    struct step step = {.key = BUF_INIT};
+    const char *problem;
+    bool is_step = *at && read_step(path, at, &step, &problem);
+
+    buf_reset(ret_step);
+    buf_add(ret_step, step.key.data, step.key.length);
+    buf_done(&step.key);
+    return is_step ? step.end : NULL;
+}
+
 /* ---- JSON pointers ---- */
 
 /* Reads and unescapes the token at *pointer (a slash), and moves *pointer behind it. False: not a

@@ -36,6 +36,9 @@ const struct value *path_find(const struct value *root, const char *path, size_t
 
 /* False if the path is malformed; the error says where and why. */
 bool path_check(const char *path, struct error *error);
+/* The end of the step that begins at `at` in the path, and the step as text: a key without
+ * brackets, quotes and escapes, or an index. NULL: the path ends there, or is malformed. */
+const char *path_step(const char *path, const char *at, struct buf *ret_step);
 
 /* JSON pointers. NULL: not there. */
 const struct value *pointer_find(const struct value *root, const char *pointer);

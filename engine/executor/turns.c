@@ -97,15 +97,22 @@ void share_unblock(struct share *share)
         turn_wait(&share->turn);
 }
 
-struct turn *turn_next(struct share *root)
+struct turn *share_next(struct share *share)
 {
-    struct turn *turn = NULL;
-    struct share *share = root;
+    struct turn *turn = TAILQ_FIRST(&share->queue);
 
-    while (share && (turn = TAILQ_FIRST(&share->queue))) {
+    if (turn) {
         TAILQ_REMOVE(&share->queue, turn, place);
         TAILQ_INSERT_TAIL(&share->queue, turn, place);
-        share = turn->is_share ? (struct share *)turn : NULL;
     }
+    return turn;
+}
+
+struct turn *turn_next(struct share *root)
+{
+    struct turn *turn = share_next(root);
+
+    while (turn && turn->is_share)
+        turn = share_next((struct share *)turn);
     return turn;
 }

@@ -55,6 +55,10 @@ void turn_leave(struct turn *leaf);
 void share_block(struct share *share);
 void share_unblock(struct share *share);
 
+/* Returns the child whose turn it is; NULL: none waits. The child moves to the last place, and
+ * still waits. */
+struct turn *share_next(struct share *share);
+
 /* Returns the leaf whose turn it is; NULL: no leaf waits. The leaf and each share above it move to
  * the last place among their siblings, and still wait. */
 struct turn *turn_next(struct share *root);

@@ -54,6 +54,7 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
     case PLAN_UPDATE:
         return operation_make(operation, node, step, &outcome->now, error);
     case PLAN_DEFERRED:
+        node->is_deferred = operation_change(node)->action == PLAN_DEFERRED;
         return operation_set_deferred(node, step->reason, error);
     default:
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
@@ -139,10 +140,15 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
     }
     err_set(error, health.status == HEALTH_FAILED ? ERR_INVALID : ERR_TIMEOUT, "HealthCheckFailed",
             "%s", health.message);
+    if (*health.hint)
+        err_hint(error, "%s", health.hint);
     if (health.status == HEALTH_FAILED)
         return WALK_FAILED;
     visit->releases_dependents = health.may_wait_for_consumer;
-    return operation_park(node, visit);
+    operation_park(node, visit);
+    if (health.look_again && health.look_again < visit->retry_after)
+        visit->retry_after = health.look_again;
+    return WALK_PARKED;
 }
 
 static enum walk_verdict visit_step(struct operation *operation, struct node *node,
@@ -155,12 +161,20 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
         r = node->is_applied || is_only_looked_at(node) ? look(operation, node, outcome, error)
                                                         : make(operation, node, outcome, error);
     if (r < 0)
-        return operation_retry(node, visit, error);
+        return node->is_deferred ? WALK_FAILED : operation_retry(node, visit, error);
     node->is_applied = true;
     node->failures = 0;
     if (node->is_done || operation_change(node)->is_only_read)
         return WALK_DONE;
     return judge(operation, node, visit, &outcome->now, error);
+}
+
+/* Its runtime could not be asked before others were made. They are made now, so it is planned,
+ * unless that needs an approval, or its record is still under another id. */
+static bool can_be_planned_now(const struct operation *operation, const struct plan_change *change)
+{
+    return change->step && change->has_unknown && !change->moved_from &&
+           !operation->config.approved && !operation->config.for_approval;
 }
 
 enum walk_verdict operation_apply_step(struct operation *operation, struct node *node,
@@ -174,10 +188,8 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
         err_copy(error, change->error);
         return WALK_FAILED;
     }
-    if (change->action == PLAN_DEFERRED) {
-        operation_set_deferred(node, change->reason, error);
-        return WALK_FAILED;
-    }
+    if (change->action == PLAN_DEFERRED && !can_be_planned_now(operation, change))
+        return operation_defer(node, error);
     if (change->is_settled && (!operation->how.verify || change->is_only_read))
         return WALK_DONE;
     verdict = visit_step(operation, node, visit, &outcome, error);

@@ -100,8 +100,6 @@ int operation_record_intents(struct operation *operation, struct error *error)
     batch_done(&batch);
     if (r >= 0)
         operation_begin_steps(operation);
-    if (r < 0)
-        err_wrap(error, "saving State");
     return r;
 }
 

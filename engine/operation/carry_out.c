@@ -91,6 +91,13 @@ int operation_set_deferred(const struct node *node, const char *reason, struct e
     return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s", reason);
 }
 
+enum walk_verdict operation_defer(struct node *node, struct error *error)
+{
+    node->is_deferred = true;
+    operation_set_deferred(node, operation_change(node)->reason, error);
+    return WALK_FAILED;
+}
+
 bool operation_may_heal(const struct error *error)
 {
     return error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT;
@@ -222,10 +229,7 @@ static void set_result(struct operation *operation, struct node *node, struct wa
         operation_wait_result(operation, node->index, error);
     else if (verdict == WALK_FAILED)
         operation_end_result(operation, node->index,
-                             operation->plan->changes[node->index].action == PLAN_DEFERRED
-                                 ? RESULT_DEFERRED
-                                 : RESULT_FAILED,
-                             error);
+                             node->is_deferred ? RESULT_DEFERRED : RESULT_FAILED, error);
     else if (is_last_half(node, visit->node))
         operation_end_result(operation, node->index, RESULT_SUCCEEDED, NULL);
 }

@@ -344,10 +344,8 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
         err_copy(error, change->error);
         return WALK_FAILED;
     }
-    if (change->action == PLAN_DEFERRED) {
-        operation_set_deferred(node, change->reason, error);
-        return WALK_FAILED;
-    }
+    if (change->action == PLAN_DEFERRED)
+        return operation_defer(node, error);
     r = ledger_check(operation->ledger, error);
     if (r >= 0)
         r = operation_due_removal(operation, node, record, error);

@@ -1,55 +1,120 @@
-/* Creations whose outcome was never recorded. */
+/* Objects of which State does not tell whether they are there: creations whose outcome was never
+ * recorded, and what was lost with State. */
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
-#include "engine/spec/not_created.h"
+#include "engine/spec/ref.h"
 
 bool operation_is_doubtful(const struct record *record)
 {
     return record && record->status == RECORD_CREATING;
 }
 
+static bool is_lost(const struct record *record)
+{
+    return record && record->lost_revision;
+}
+
+/* ---- What a person says ---- */
+
+/* The extensions in which a person settles what becomes of the change's object. A Spec that is
+ * being deleted has them, too, though nothing of it is wanted any more. Borrowed. */
+static const struct value *words_of(const struct node *node)
+{
+    const struct plan_change *change = operation_change(node);
+
+    return change->resource ? change->resource->extensions
+                            : value_get(node->operation->config.extensions, change->id);
+}
+
+/* The revision by which `not-created` names the doubt. */
+static int64_t number_of(const struct record *record)
+{
+    return record->lost_revision ? record->lost_revision : record->revision;
+}
+
+static bool is_denied(const struct record *record, const struct value *words)
+{
+    return value_int(value_get(words, NOT_CREATED), 0) == number_of(record);
+}
+
+static bool is_told(const struct node *node, const struct record *record)
+{
+    const struct value *words = words_of(node);
+
+    return is_denied(record, words) || value_get(words, IMPORT_ID);
+}
+
+/* ---- Holding ---- */
+
+static int hold_lost(const struct record *record, struct error *error)
+{
+    long long revision = (long long)record->lost_revision;
+
+    return err_set(
+        error, ERR_CONFLICT, "StateLost",
+        "State was lost, or is older than revision %lld, by which this object was there: "
+        "it is held, so that nothing is made twice, and nothing is left behind. Restore "
+        "State. Or look for the object where it is made: if it is there, take it over "
+        "by extensions[" IMPORT_ID "], or by the Spec's terraformState.from; if it is "
+        "not, set its extensions[" NOT_CREATED "] to %lld",
+        revision, revision);
+}
+
 int operation_hold_doubtful(const struct record *record, struct error *error)
 {
     long long revision = (long long)record->revision;
 
+    if (is_lost(record))
+        return hold_lost(record, error);
     return err_set(
         error, ERR_CONFLICT, "OutcomeUnknown",
         "its creation was begun (revision %lld), and whether it happened is not known: "
         "it is held, so that nothing is made twice. Look for it where it is made. If it is there, "
-        "take it over by its import id, where its type has one; if it is not, set its "
-        "extensions[" NOT_CREATED "] to %lld, and it is created. A Spec "
+        "take it over by extensions[" IMPORT_ID "], where its type has an import id; if it is not, "
+        "set its extensions[" NOT_CREATED "] to %lld, and it is created. A Spec "
         "that is deleted with deletionPolicy Orphan leaves everything where it is",
         revision, revision);
-}
-
-static bool is_denied(const struct record *record, const struct value *extensions)
-{
-    return value_int(value_get(extensions, NOT_CREATED), 0) == record->revision;
 }
 
 int operation_check_doubtful(const struct record *record, const struct value *extensions,
                              const struct runtime_step *step, struct error *error)
 {
-    bool creates = step->action != PLAN_ADOPT && step->action != PLAN_DEFERRED;
-
-    return creates && !is_denied(record, extensions) ? operation_hold_doubtful(record, error) : 0;
+    return step->action == PLAN_CREATE && !is_denied(record, extensions)
+               ? operation_hold_doubtful(record, error)
+               : 0;
 }
 
-static int find(struct node *node, const struct record *record, struct runtime_outcome *outcome,
-                struct error *error)
+int operation_check_lost(const struct node *node, const struct record *record,
+                         const struct runtime_step *step, struct error *error)
+{
+    bool is_missing = step->action == PLAN_FORGET && !step->uid;
+
+    return is_lost(record) && is_missing && !is_denied(record, words_of(node))
+               ? hold_lost(record, error)
+               : 0;
+}
+
+/* ---- Settling ---- */
+
+/* extensions: those to look it up by; NULL: those in State. */
+static int find(struct node *node, const struct record *record, const struct value *extensions,
+                struct runtime_outcome *outcome, struct error *error)
 {
     struct runtime_target target = operation_removal_target(record);
 
     target.attributes = record->attributes;
+    if (extensions)
+        target.extensions = extensions;
     return operation_read(node, &target, node->large, outcome, error);
 }
 
 /* The object that was found is ours, and is recorded as it is. Values that were secret in the
  * attributes are marked as secret in the result. */
 static int land_found(struct operation *operation, const struct record *record,
-                      const struct runtime_outcome *outcome, const struct record **ret,
-                      struct error *error)
+                      const struct value *extensions, const struct runtime_outcome *outcome,
+                      const struct record **ret, struct error *error)
 {
+    _cleanup_value_ const struct value *kept = value_without(extensions, IMPORT_ID);
     _cleanup_value_ const struct value *known = operation_storable(outcome->now.result);
     _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
     _cleanup_value_ const struct value *memory = operation_storable(outcome->memory);
@@ -62,6 +127,9 @@ static int land_found(struct operation *operation, const struct record *record,
     found.result = result;
     found.memory = memory;
     found.call = (struct record_call){0};
+    found.lost_revision = 0;
+    if (extensions)
+        found.extensions = kept;
     *ret = record_new(&found);
     change = (struct ledger_change){.put = *ret};
     return ledger_land(operation->ledger, &change, 1, LEDGER_NOW, error);
@@ -80,9 +148,10 @@ int64_t operation_late_create(const struct operation *operation, const struct re
     return record && record->call.until > operation_wall_clock(operation) ? record->call.until : 0;
 }
 
-bool operation_is_in_flight(const struct operation *operation, const struct record *record)
+bool operation_is_in_flight(const struct node *node, const struct record *record)
 {
-    return record && record->status == RECORD_CREATING && operation_late_create(operation, record);
+    return operation_is_doubtful(record) && operation_late_create(node->operation, record) &&
+           !is_told(node, record);
 }
 
 void operation_in_flight_until(const struct record *record, char ret_text[TIMESTAMP_SIZE])
@@ -98,40 +167,92 @@ static int wait_for_effect(const struct node *node, const struct record *record,
     operation_in_flight_until(record, until);
     return err_set(error, ERR_CONFLICT, "OutcomeUnknown",
                    "the answer to its creation was lost, and it may still take effect: it is left "
-                   "alone until %s, so that nothing is made twice%s%s%s",
+                   "alone until %s, so that nothing is made twice%s%s%s. " OPERATION_SETTLE_AT_ONCE,
                    until, node->lost ? " (" : "", node->lost ? node->lost : "",
-                   node->lost ? ")" : "");
+                   node->lost ? ")" : "", (long long)record->revision);
+}
+
+/* What leaves, and has an import id in the Spec, is looked up by it. NULL: there is none. */
+static const struct value *import_words(const struct node *node)
+{
+    const struct value *words = operation_change(node)->resource ? NULL : words_of(node);
+
+    return value_get(words, IMPORT_ID) ? words : NULL;
+}
+
+/* A read can tell. What was lost is found by an import id alone; and what is wanted, and is settled
+ * by a person, is planned as the person says. */
+static bool is_to_be_found(const struct node *node, const struct record *record)
+{
+    if (import_words(node))
+        return true;
+    return !is_lost(record) && !(operation_change(node)->resource && is_told(node, record));
+}
+
+static int refuse_reference(void *arg, const char *text, struct error *error)
+{
+    (void)arg;
+    return err_set(error, ERR_INVALID, "ImportFailed",
+                   "its extensions have the reference %s: a Spec that is being deleted resolves "
+                   "none, so write out what it stands for",
+                   text);
+}
+
+static int look(struct operation *operation, struct node *node, const struct record *doubtful,
+                const struct record **ret, struct error *error)
+{
+    const struct value *words = import_words(node);
+    struct record unknown = *doubtful; /* whatever an older State has of it */
+    struct runtime_outcome outcome = {0};
+    struct error problem = {0};
+    int r = ref_each(words, refuse_reference, NULL, error);
+
+    if (r < 0)
+        return r;
+    unknown.status = RECORD_CREATING;
+    unknown.memory = unknown.result = NULL;
+    unknown.uid = NULL;
+    r = find(node, &unknown, words, &outcome, &problem);
+
+    if (r == ERR_UNSUPPORTED) {
+        r = 0;
+        *ret = record_ref(doubtful);
+    } else if (r < 0) {
+        err_copy(error, &problem);
+    } else if (outcome.now.presence == PRESENCE_PRESENT) {
+        r = land_found(operation, doubtful, words, &outcome, ret, error);
+    } else if (words) {
+        r = err_set(error, ERR_INVALID, "ImportFailed",
+                    "extensions[" IMPORT_ID "]: no object is found by it");
+    } else {
+        r = land_absent(operation, doubtful, error);
+    }
+    outcome_done(&outcome);
+    return r;
 }
 
 int operation_settle_doubt(struct operation *operation, struct node *node,
                            const struct record **record, struct error *error)
 {
-    const struct record *doubtful = *record, *found = NULL;
-    struct runtime_outcome outcome = {0};
-    struct error problem = {0};
+    const struct record *doubtful = *record, *settled = NULL;
+    bool is_named = is_lost(doubtful) && import_words(node);
     int r;
 
-    if (!operation_is_doubtful(doubtful))
+    if (!operation_is_doubtful(doubtful) && !is_named)
         return 0;
-    if (operation_is_in_flight(operation, doubtful))
+    if (operation_is_in_flight(node, doubtful))
         return wait_for_effect(node, doubtful, error);
-    r = find(node, doubtful, &outcome, &problem);
-    if (r == ERR_UNSUPPORTED) {
-        outcome_done(&outcome);
-        return 0;
-    }
-    if (r < 0)
-        err_copy(error, &problem);
-    else if (outcome.now.presence == PRESENCE_PRESENT)
-        r = land_found(operation, doubtful, &outcome, &found, error);
-    else
+    if (!operation_change(node)->resource && is_denied(doubtful, words_of(node)))
         r = land_absent(operation, doubtful, error);
-    outcome_done(&outcome);
+    else if (is_to_be_found(node, doubtful))
+        r = look(operation, node, doubtful, &settled, error);
+    else
+        return 0;
     if (r < 0) {
-        record_unref(found);
+        record_unref(settled);
         return r;
     }
     record_unref(doubtful);
-    *record = found;
+    *record = settled;
     return 0;
 }

@@ -1,8 +1,8 @@
 /*
  * The step that is due: as it was planned, or planned anew. A step is applied once, so what was
  * tried and failed is planned again before it is tried again. So is what was planned with values
- * that are known only now, and an approved creation that shows what would become of it. Whatever is
- * planned anew must be what was approved.
+ * that are known only now, what was deferred until they are, and an approved creation that shows
+ * what would become of it. Whatever is planned anew must be what was approved.
  */
 #include "engine/operation/private.h"
 
@@ -123,7 +123,7 @@ int operation_due_step(struct operation *operation, struct node *node, struct ru
                        struct error *error)
 {
     const struct plan_change *change = operation_change(node);
-    bool was_planned = change->step && !change->has_unknown;
+    bool was_planned = change->step && !change->has_unknown && change->action != PLAN_DEFERRED;
     int r = 0;
 
     if (node->needs_plan || (!node->step && !was_planned) || is_tried_again(operation, node))

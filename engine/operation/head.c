@@ -118,6 +118,5 @@ int operation_conclude(struct operation *operation, struct error *error)
     operation_set_head(operation, r >= 0 ? AT_SUCCESS : AT_END);
     if (ledger_flush(operation->ledger, &save_error) >= 0)
         return r;
-    err_wrap(&save_error, "saving State");
     return err_copy(error, &save_error);
 }

@@ -324,6 +324,18 @@ static void note_doubt(struct node *node, const struct error *failure)
     node->lost = str_new_n(message, (size_t)(err_hints(message) - message));
 }
 
+/* Of the plan that is carried out, which may be another one than was shown, and of the call. When
+ * the outcome is recorded: its secrets are known then. */
+static void note_warnings(struct node *node, const struct runtime_step *step,
+                          const struct runtime_outcome *outcome)
+{
+    _cleanup_value_ const struct value *planned = operation_redact_warnings(node, step->warnings);
+    _cleanup_value_ const struct value *said = operation_redact_warnings(node, outcome->warnings);
+
+    operation_add_warnings(node->operation, node->index, planned);
+    operation_add_warnings(node->operation, node->index, said);
+}
+
 /* An error of the ledger is not the call's: the ledger keeps what it could not store, and nothing
  * new begins. */
 static int send(struct operation *operation, struct node *node, struct runtime_step *step,
@@ -338,11 +350,12 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
         if (is_in_doubt(outcome))
             note_doubt(node, error);
         land_failure(operation, node, step, outcome, NULL);
-        return r;
+    } else {
+        operation_set_live(node, outcome->now.result);
+        operation_confirm(operation, node, step, outcome, NULL);
     }
-    operation_set_live(node, outcome->now.result);
-    operation_confirm(operation, node, step, outcome, NULL);
-    return 0;
+    note_warnings(node, step, outcome);
+    return r < 0 ? r : 0;
 }
 
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,

@@ -66,6 +66,7 @@ static void destroy(void *arg)
     ledger_records_done(&operation->records);
     operation_free_bindings(operation);
     ledger_unref(operation->ledger);
+    value_unref(operation->config.extensions);
     value_unref(operation->config.scope.identity);
     value_unref(operation->config.scope.context);
     value_unref(operation->config.scope.existing);
@@ -96,6 +97,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     arena_init(&operation->arena);
     copy_scope(operation, &config->scope);
     operation->config.approved = approved_plan_ref(config->approved);
+    operation->config.extensions = value_ref(config->extensions);
     operation->config.scope.is_inherited = ledger_is_inherited(ledger);
     operation->config.cancel = NULL;
     operation->ledger = ledger;
@@ -222,6 +224,16 @@ enum operation_phase operation_phase(struct operation *operation)
     phase = operation->phase;
     pthread_mutex_unlock(&operation->lock);
     return phase;
+}
+
+bool operation_has_begun(struct operation *operation)
+{
+    bool has_begun;
+
+    pthread_mutex_lock(&operation->lock);
+    has_begun = operation->phase >= OPERATION_RUNNING && operation->stage != STAGE_BEGINNING;
+    pthread_mutex_unlock(&operation->lock);
+    return has_begun;
 }
 
 enum operation_phase operation_wait(struct operation *operation)

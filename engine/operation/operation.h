@@ -58,6 +58,10 @@ struct operation_config {
     size_t n_runtimes;
     struct slots *slots;         /* of the process: for calls with large answers; NULL: unbounded */
     const struct permit *permit; /* asked before every change; NULL: allowed */
+    const struct value *extensions; /* of the Spec's resources as written, by id, where nothing is
+                                       wanted any more: in them a person settles doubts, as of
+                                       import_id.h and not_created.h. A reference is taken; or NULL
+                                       */
     struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
     int64_t spec_created_at;     /* of ledger_opening */
     int64_t epoch;               /* of the leader */
@@ -133,6 +137,29 @@ struct ledger *operation_ledger(struct operation *operation);
 void operation_take_over(struct operation *operation, const struct value *existing,
                          const struct error *why_not);
 
+/* What is known of the Spec's objects where State is gone, or older than the Spec. */
+struct operation_recall {
+    int64_t revision;              /* at whose end they were there; 1 at least */
+    const struct value *inventory; /* array of {id, type}: what was there, or may have been;
+                                      borrowed; or NULL */
+    bool is_whole;    /* nothing else was there: what has the Spec's mark besides was left there */
+    bool only_listed; /* an object counts only if a list showed it; where lists are refused, none
+                         does */
+};
+
+/* Brings State up to what is known, durably, before anything is planned by it; NEW. It blocks for
+ * some seconds at most. spec: as for operation_plan(), borrowed.
+ *
+ * Objects that only State knows (RUNTIME_IS_RECORDED) get records with lost_revision. Where one is
+ * not found by what State has, it is held: it is neither created nor forgotten (ERR_CONFLICT
+ * StateLost for the resource), until State is restored, it is taken over, or a person says that it
+ * is not there. Objects with the Spec's mark are looked for, and get an INTENT if the Spec does not
+ * name them any more, so that they are pruned.
+ *
+ * Errors: those of the ledger, and of runtimes that cannot be asked now. */
+int operation_recall(struct operation *operation, const struct spec *spec,
+                     const struct operation_recall *known, struct error *error);
+
 /* Begins to plan; once. spec: taken over, or NULL: nothing is wanted any more, and all that State
  * has is to go. */
 void operation_plan(struct operation *operation, struct spec *spec);
@@ -189,6 +216,8 @@ struct operation_result {
     enum result_status status;
     bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */
+    const struct value *warnings; /* array of strings: when it was planned, and carried out; NULL:
+                                     none */
     int64_t started, ended;   /* ms, monotonic; 0: not */
 };
 
@@ -204,6 +233,10 @@ void operation_results_done(struct operation_results *results);
 /* One error for all that did not succeed; 0: nothing. what: "apply", "destroy". */
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
+
+/* It carries out its plan, or has done so: State has what it has to know before anything changes.
+ */
+bool operation_has_begun(struct operation *operation);
 
 /* How far it is: changes, those that are done, and those that have failed for good. Before
  * operation_apply(): none. */

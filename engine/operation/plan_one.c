@@ -81,19 +81,22 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
         ret->is_only_read = true;
         return 0;
     }
+    if (is_left_alone(operation, record) &&
+        (!operation_is_doubtful(record) || record->lost_revision)) {
+        ret->action = PLAN_FORGET;
+        return 0;
+    }
     if (operation_is_doubtful(record)) {
         ret->action = PLAN_UNKNOWN;
         return operation_hold_doubtful(record, error);
-    }
-    if (is_left_alone(operation, record)) {
-        ret->action = PLAN_FORGET;
-        return 0;
     }
     ret->action = PLAN_UNKNOWN;
     r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint, &ret->step,
                      error);
     if (r >= 0)
         r = expect_late_create(operation, record, ret->step, asked_at, error);
+    if (r >= 0)
+        r = operation_check_lost(node, record, ret->step, error);
     if (r >= 0)
         ret->action = ret->step->action;
     return r;
@@ -160,6 +163,17 @@ static int take_answer(const struct record *record, struct planned *ret, struct 
     return ret->is_only_read ? operation_check_reading(record, error) : 0;
 }
 
+/* State is older than the Spec, and the object that it knows is gone. Another may have taken its
+ * place, which only the Spec can name: it is planned as if State knew none. */
+static int ask_without_prior(struct operation *operation, struct node *node,
+                             struct runtime_target *target, struct planned *ret,
+                             struct error *error)
+{
+    plan_step_free(TAKE(ret->step));
+    target->prior = NULL;
+    return ask(operation, node, target, NULL, &ret->step, error);
+}
+
 static int plan_resource(struct operation *operation, struct node *node,
                          const struct record *record, bool is_due, struct planned *ret,
                          struct error *error)
@@ -191,7 +205,9 @@ static int plan_resource(struct operation *operation, struct node *node,
     target.extensions = extensions;
     ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);
     r = ask(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
-    if (r >= 0 && operation_is_doubtful(prior))
+    if (r >= 0 && target.prior && prior->lost_revision && ret->step->action == PLAN_CREATE)
+        r = ask_without_prior(operation, node, &target, ret, error);
+    if (r >= 0 && prior && !target.prior)
         r = operation_check_doubtful(prior, resource->extensions, ret->step, error);
     remember(operation, node, &target, r >= 0 ? ret->step : NULL);
     if (r >= 0)

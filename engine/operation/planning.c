@@ -1,6 +1,7 @@
 /* The walk that makes a plan. */
 #include <stdlib.h>
 
+#include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
@@ -49,9 +50,21 @@ static void hide_before(struct diff *diff)
             diff->fields[i].from = REDACTED;
 }
 
+/* A thorough plan is for a person to read: nothing is left out, as long as there is room. */
+static void compare(struct operation *operation, const struct value *before,
+                    const struct value *after, struct diff *ret)
+{
+    size_t used = atomic_load(&operation->shown);
+    const struct diff_bounds whole = {SIZE_MAX, used < LIMIT_DIFF_PLAN ? LIMIT_DIFF_PLAN - used : 0,
+                                      SIZE_MAX};
+
+    diff_values(before, after, operation->config.scope.thorough ? &whole : &diff_brief, ret);
+    atomic_fetch_add(&operation->shown, ret->arena.used);
+}
+
 /* The diff of a change. Values that are secret in the attributes are hidden in it, by their place.
  * step: the one that describes the change as a whole. */
-static void show_difference(const struct operation *operation, struct plan_change *change,
+static void show_difference(struct operation *operation, struct plan_change *change,
                             const struct runtime_step *step)
 {
     const struct record *record = change->record;
@@ -65,7 +78,7 @@ static void show_difference(const struct operation *operation, struct plan_chang
     if (!is_shown)
         return;
     change->diff = NEW(struct diff);
-    diff_values(before, after, change->diff);
+    compare(operation, before, after, change->diff);
     if (step->hides_before)
         hide_before(change->diff);
 }
@@ -73,7 +86,7 @@ static void show_difference(const struct operation *operation, struct plan_chang
 /* The diff and the digest are all that is kept of the objects. */
 static void summarise(struct node *node, const struct runtime_step *shown)
 {
-    const struct operation *operation = node->operation;
+    struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
 
     if (shown)
@@ -126,6 +139,8 @@ static void take(struct node *node, struct planned *planned)
         change->reason =
             operation_text(operation, "moved from %s%s%s", change->moved_from,
                            change->reason ? ": " : "", change->reason ? change->reason : "");
+    value_unref(change->warnings);
+    change->warnings = shown ? operation_redact_warnings(node, shown->warnings) : NULL;
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
     if (change->action == PLAN_FORGET)
@@ -161,18 +176,21 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
 
 /* A create was begun, and its outcome is not recorded. While that create may still take effect, the
  * change is deferred. */
-static bool may_still_be_made(struct operation *operation, struct plan_change *change)
+static bool may_still_be_made(struct node *node)
 {
+    struct operation *operation = node->operation;
+    struct plan_change *change = operation_change(node);
     char until[TIMESTAMP_SIZE];
 
-    if (!operation_is_in_flight(operation, change->record))
+    if (!operation_is_in_flight(node, change->record))
         return false;
     operation_in_flight_until(change->record, until);
     change->action = PLAN_DEFERRED;
-    change->reason = operation_text(operation,
-                                    "its creation was begun, and may still take effect: it is left "
-                                    "alone until %s, so that nothing is made twice",
-                                    until);
+    change->reason =
+        operation_text(operation,
+                       "its creation was begun, and may still take effect: it is left "
+                       "alone until %s, so that nothing is made twice. " OPERATION_SETTLE_AT_ONCE,
+                       until, (long long)change->record->revision);
     return true;
 }
 
@@ -249,9 +267,9 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     if (wait_for_call(operation, change, visit))
         return WALK_PARKED;
     refresh_record(operation, change);
-    if (operation->config.for_approval && operation_is_in_flight(operation, change->record))
+    if (operation->config.for_approval && operation_is_in_flight(node, change->record))
         return wait_for_create(operation, change, visit);
-    if (change->action == PLAN_DEFERRED || may_still_be_made(operation, change)) {
+    if (change->action == PLAN_DEFERRED || may_still_be_made(node)) {
         operation_note_planned(node);
         return WALK_DONE;
     }

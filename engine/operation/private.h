@@ -21,8 +21,9 @@
  *                    of State
  *   carry_out.c      a visit of a step;  apply_step.c, delete_step.c: the two
  *                    kinds;  due.c: planned anew;  make.c: the call;  doubt.c:
- *                    creates whose outcome is not known
+ *                    objects of which State does not tell whether they are there
  *   moved.c          resources that got another id
+ *   recall.c         State that is gone, or older than the Spec
  *   reading.c        objects that are only read
  *   redact.c         hides secrets in what runtimes say
  *   results.c        what became of each change
@@ -32,6 +33,7 @@
 #define ENGINE_OPERATION_PRIVATE_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "engine/base/strmap.h"
 #include "engine/base/timestamp.h"
@@ -39,6 +41,8 @@
 #include "engine/graph/relations.h"
 #include "engine/operation/operation.h"
 #include "engine/plan/steps.h"
+#include "engine/spec/import_id.h"
+#include "engine/spec/not_created.h"
 #include "engine/state/calls.h"
 #include "engine/walk/walk.h"
 
@@ -81,6 +85,7 @@ struct node {
     bool needs_plan;                /* its step was tried, or does not hold any more */
     bool needs_removal_plan;        /* likewise, for the step that deletes */
     bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
+    bool is_deferred;               /* it was DEFERRED, and is left so */
     bool is_compared_later;         /* with the approved plan: when it is planned anew */
     bool stays;                     /* its old object stays: planned anew, it is not replaced */
     int64_t visited_at;             /* ms, monotonic: a visit is under way since; 0: none is. Under
@@ -129,6 +134,7 @@ struct operation {
     struct spec *spec; /* NULL: nothing is wanted */
     struct plan *plan;
     bool is_planned; /* the plan is whole: it can be shown, stale or not */
+    atomic_size_t shown; /* bytes of its diffs */
     struct node *nodes; /* of the plan's changes */
     struct strmap moved;   /* old id -> the Spec's resource that gets its record; set before
                               planning, with those that count */
@@ -301,26 +307,36 @@ int operation_check_reading(const struct record *record, struct error *error);
 /* The time (ms since 1970) until which a create of the record's object may still take effect; 0:
  * there is no such create. record: NULL is allowed. */
 int64_t operation_late_create(const struct operation *operation, const struct record *record);
-/* The creation of the record's object was begun, and may still take effect. */
-bool operation_is_in_flight(const struct operation *operation, const struct record *record);
+/* The creation of the record's object was begun, and may still take effect, and no person has said
+ * what became of it. */
+bool operation_is_in_flight(const struct node *node, const struct record *record);
+/* A format: how a person settles such a creation without waiting. Takes its revision. */
+#define OPERATION_SETTLE_AT_ONCE                                                              \
+    "Who has looked for it settles this at once: by extensions[" IMPORT_ID "] if it is there, " \
+    "by extensions[" NOT_CREATED "]: %lld if it is not"
 /* When that creation cannot take effect any more. */
 void operation_in_flight_until(const struct record *record, char ret_text[TIMESTAMP_SIZE]);
-/* Settles a record whose creation was begun, and whose outcome was never recorded, by a read.
- * *record is replaced; NULL: there is no object. Where it cannot be found, the record stays as it
- * is: doubtful. ERR_CONFLICT OutcomeUnknown: the object may still be made, and is not looked for
- * yet. */
+/* Settles a record whose creation was begun, and whose outcome was never recorded, by a read, or by
+ * what a person says of it. *record is replaced; NULL: there is no object. Where it cannot be
+ * found, the record stays as it is: doubtful. ERR_CONFLICT OutcomeUnknown: the object may still be
+ * made, and is not looked for yet. */
 int operation_settle_doubt(struct operation *operation, struct node *node,
                            const struct record **record, struct error *error);
-/* Nobody but a person can tell whether the record's object was made. record: NULL is allowed. */
+/* Nobody but a person can tell whether the record's object is there. record: NULL is allowed. */
 bool operation_is_doubtful(const struct record *record);
-/* ERR_CONFLICT OutcomeUnknown: what a person has to do. */
+/* ERR_CONFLICT OutcomeUnknown, StateLost: what a person has to do. */
 int operation_hold_doubtful(const struct record *record, struct error *error);
 /* Whether the step may be carried out for a resource whose record is doubtful. It was planned as
  * if there were no record: to take over the object that the resource names makes nothing, and
  * anything else needs a word in the extensions that the object is not there. ERR_CONFLICT
- * OutcomeUnknown. */
+ * OutcomeUnknown, StateLost. */
 int operation_check_doubtful(const struct record *record, const struct value *extensions,
                              const struct runtime_step *step, struct error *error);
+/* The record is older than the Spec, and its object, which leaves, is not there: it may have been
+ * replaced by one that is not known. ERR_CONFLICT StateLost, unless a person says that there is
+ * none. */
+int operation_check_lost(const struct node *node, const struct record *record,
+                         const struct runtime_step *step, struct error *error);
 
 /* ---- resolve.c ---- */
 
@@ -370,6 +386,8 @@ const struct record *operation_depose(struct operation *operation, struct node *
 /* Hides the secrets of a node's resource in an error of its visit. Every error of a runtime's call
  * passes here before anything outside of the visit sees it. Not under the lock. */
 void operation_redact(struct node *node, struct error *error);
+/* The same in warnings. A reference; NULL stays NULL. */
+const struct value *operation_redact_warnings(struct node *node, const struct value *warnings);
 /* The same in the reason and the diff of a change that was just planned. shown: the step that they
  * describe; or NULL. */
 void operation_redact_change(struct node *node, const struct runtime_step *shown);
@@ -417,6 +435,8 @@ void operation_yield(const struct node *node, enum step_kind kind);
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
 /* ERR_UNAVAILABLE Deferred, or OPERATION_NEEDS_APPROVAL. reason: of the runtime; or NULL. */
 int operation_set_deferred(const struct node *node, const char *reason, struct error *error);
+/* The visit of a change that was planned as DEFERRED, and is left so. */
+enum walk_verdict operation_defer(struct node *node, struct error *error);
 /* No answer, or one that asks to try again; a refusal does not heal. */
 bool operation_may_heal(const struct error *error);
 /* Parks it after such an error; FAILED for others. */
@@ -478,6 +498,9 @@ void operation_init_results(struct operation *operation);
 enum plan_action operation_done_action(const struct operation *operation,
                                        const struct plan_change *change, enum plan_action action);
 void operation_clear_results(struct operation *operation);
+/* Adds warnings, redacted, to those of a change, each once. NULL: none. Not under the lock. */
+void operation_add_warnings(struct operation *operation, uint32_t change,
+                            const struct value *warnings);
 /* A change begins; waits for the world (the error says what for); ends. */
 void operation_start_result(struct operation *operation, uint32_t change);
 void operation_wait_result(struct operation *operation, uint32_t change, const struct error *error);

@@ -8,7 +8,9 @@ const struct record *operation_prior(const struct record *record)
 
 int operation_check_reading(const struct record *record, struct error *error)
 {
-    if (!operation_prior(record))
+    bool is_unknown = record && record->lost_revision && operation_is_doubtful(record);
+
+    if (!operation_prior(record) || is_unknown)
         return 0;
     return err_set(error, ERR_INVALID, "InvalidSpec",
                    "what is only read cannot have the id of an object that was made for this Spec: "

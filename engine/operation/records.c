@@ -53,7 +53,7 @@ bool operation_is_recorded(const struct node *node, const struct runtime_step *s
         operation_dependencies(node->operation, node->index);
     const struct record *record = operation_change(node)->record;
 
-    if (!record || record->is_only_read != step->is_only_read ||
+    if (!record || record->lost_revision || record->is_only_read != step->is_only_read ||
         (step->is_only_read && !value_equal(record->attributes, step->attributes)))
         return false;
     return !step->is_unrecorded && are_equal(record->dependencies, dependencies) &&

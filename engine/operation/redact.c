@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "engine/base/limits.h"
+#include "engine/base/mem.h"
 #include "engine/base/redaction.h"
 #include "engine/operation/private.h"
 
@@ -90,53 +90,107 @@ void operation_redact(struct node *node, struct error *error)
     redact_error(error, secrets.values, secrets.count);
 }
 
-/* ---- A change as planned ---- */
-
-struct texts {
-    struct redaction *redaction;
-    const char **items[3 * LIMIT_DIFF_FIELDS + 1];
-    size_t count;
-};
-
-/* A text that does not fit cannot be searched, and is hidden whole. */
-static void add_text(struct texts *texts, const char **text)
+const struct value *operation_redact_warnings(struct node *node, const struct value *warnings)
 {
-    if (!*text)
-        return;
-    if (redaction_add(texts->redaction, *text))
-        texts->items[texts->count++] = text;
-    else
-        *text = REDACTED;
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *redacted = NULL;
+
+    if (!warnings)
+        return NULL;
+    b = value_builder_new();
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(warnings); i++) {
+        struct error warning = {0};
+
+        err_set(&warning, ERR_INVALID, NULL, "%s", value_string(value_at(warnings, i)));
+        operation_redact(node, &warning);
+        value_add_string(b, warning.message);
+    }
+    value_end_array(b);
+    value_builder_finish(b, &redacted, NULL);
+    return redacted;
 }
 
-static void add_texts(struct texts *texts, struct plan_change *change)
+/* ---- A change as planned ---- */
+
+/* A text that is searched. */
+struct searched {
+    const char **text;
+    struct diff_field *field; /* that it is of; NULL: of none */
+};
+
+/* Texts that are searched at once: as many as a redaction has room for. */
+struct round {
+    struct node *node;
+    const struct secrets *secrets;
+    struct redaction *redaction;
+    struct searched *items;
+    size_t count, capacity;
+};
+
+static void replace(const struct searched *searched, const char *text)
 {
-    add_text(texts, &change->reason);
-    for (size_t i = 0; change->diff && i < change->diff->n_fields; i++) {
-        add_text(texts, &change->diff->fields[i].path);
-        add_text(texts, &change->diff->fields[i].from);
-        add_text(texts, &change->diff->fields[i].to);
+    *searched->text = text;
+    if (searched->field)
+        searched->field->is_redacted = true;
+}
+
+static void end_round(struct round *round)
+{
+    for (size_t i = 0; round->count && i < round->secrets->count; i++)
+        redaction_hide(round->redaction, round->secrets->values[i]);
+    for (size_t i = 0; i < round->count; i++) {
+        _cleanup_free_ char *text = redaction_text(round->redaction, i);
+
+        if (text)
+            replace(&round->items[i], operation_text(round->node->operation, "%s", text));
     }
+    redaction_free(round->redaction);
+    round->redaction = redaction_new();
+    round->count = 0;
+}
+
+/* A text that does not fit by itself cannot be searched, and is hidden whole. */
+static void add_text(struct round *round, const char **text, struct diff_field *field)
+{
+    const struct searched searched = {text, field};
+    bool is_added;
+
+    if (!*text)
+        return;
+    is_added = redaction_add(round->redaction, *text);
+    if (!is_added) {
+        end_round(round);
+        is_added = redaction_add(round->redaction, *text);
+    }
+    if (!is_added) {
+        replace(&searched, REDACTED);
+        return;
+    }
+    round->items = mem_grow(round->items, round->count, &round->capacity, sizeof(*round->items));
+    round->items[round->count++] = searched;
 }
 
 void operation_redact_change(struct node *node, const struct runtime_step *shown)
 {
     struct plan_change *change = operation_change(node);
-    _cleanup_(redaction_free_p) struct redaction *redaction = redaction_new();
     _cleanup_(secrets_done) struct secrets secrets = {0};
-    struct texts texts = {.redaction = redaction};
+    struct round round = {.node = node, .secrets = &secrets};
 
     list_secrets(node, &secrets);
     add_step(&secrets, shown);
     if (!secrets.count)
         return;
-    add_texts(&texts, change);
-    for (size_t i = 0; texts.count && i < secrets.count; i++)
-        redaction_hide(redaction, secrets.values[i]);
-    for (size_t i = 0; i < texts.count; i++) {
-        _cleanup_free_ char *text = redaction_text(redaction, i);
+    round.redaction = redaction_new();
+    add_text(&round, &change->reason, NULL);
+    for (size_t i = 0; change->diff && i < change->diff->n_fields; i++) {
+        struct diff_field *field = &change->diff->fields[i];
 
-        if (text)
-            *texts.items[i] = operation_text(node->operation, "%s", text);
+        add_text(&round, &field->path, field);
+        add_text(&round, &field->from, field);
+        add_text(&round, &field->to, field);
     }
+    end_round(&round);
+    redaction_free(round.redaction);
+    free(round.items);
 }

@@ -10,6 +10,8 @@
 
 /* A message names so many failures, and counts the rest. */
 #define NAMED_FAILURES 3
+/* Of one change; the rest is left out. */
+#define MOST_WARNINGS 16
 /* Bytes that a message keeps for the counts and for what joins the failures. */
 #define ROOM_BESIDE_FAILURES 160
 
@@ -39,6 +41,7 @@ void operation_init_results(struct operation *operation)
         const struct plan_change *change = &operation->plan->changes[i];
 
         operation->results.items[i].change = change;
+        operation->results.items[i].warnings = value_ref(change->warnings);
         operation->results.items[i].action =
             operation_done_action(operation, change, change->action);
     }
@@ -52,9 +55,54 @@ static void set_error(struct operation_result *result, const struct error *error
 
 void operation_clear_results(struct operation *operation)
 {
-    for (size_t i = 0; i < operation->results.count; i++)
+    for (size_t i = 0; i < operation->results.count; i++) {
         set_error(&operation->results.items[i], NULL);
+        value_unref(operation->results.items[i].warnings);
+    }
     free(operation->results.items);
+}
+
+/* ---- Warnings ---- */
+
+static bool has_warning(const struct value *warnings, const struct value *warning)
+{
+    for (size_t i = 0; i < value_count(warnings); i++)
+        if (value_equal(value_at(warnings, i), warning))
+            return true;
+    return false;
+}
+
+static const struct value *join_warnings(const struct value *first, const struct value *second)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *all = NULL;
+
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(first); i++)
+        value_add(b, value_at(first, i));
+    for (size_t i = 0, n = value_count(first); i < value_count(second) && n < MOST_WARNINGS; i++)
+        if (!has_warning(first, value_at(second, i))) {
+            value_add(b, value_at(second, i));
+            n++;
+        }
+    value_end_array(b);
+    value_builder_finish(b, &all, NULL);
+    return all;
+}
+
+void operation_add_warnings(struct operation *operation, uint32_t change,
+                            const struct value *warnings)
+{
+    struct operation_result *result = &operation->results.items[change];
+    const struct value *before;
+
+    if (!warnings)
+        return;
+    pthread_mutex_lock(&operation->lock);
+    before = result->warnings;
+    result->warnings = join_warnings(before, warnings);
+    value_unref(before);
+    pthread_mutex_unlock(&operation->lock);
 }
 
 /* The owner says why it takes longer. */
@@ -126,9 +174,13 @@ static void skip(struct operation *operation, const struct step_node *step, uint
 {
     const struct step_node *other = &operation->steps->nodes[cause];
     const char *id = other->change == STEP_NONE ? "" : operation->plan->changes[other->change].id;
+    bool is_late = other->change != STEP_NONE &&
+                   operation->results.items[other->change].status == RESULT_TIMED_OUT;
     struct error error = {0};
 
-    if (step->kind == STEP_APPLY)
+    if (step->kind == STEP_APPLY && is_late)
+        err_set(&error, ERR_CANCELLED, "DependencyNotReady", "skipped: it waits for %s", id);
+    else if (step->kind == STEP_APPLY)
         err_set(&error, ERR_CANCELLED, "DependencyNotReady", "skipped: it depends on %s", id);
     else if (other->kind == STEP_DELETE)
         err_set(&error, ERR_CANCELLED, "DependencyNotReady",
@@ -246,6 +298,7 @@ void operation_results(struct operation *operation, struct operation_results *re
         struct error *copy;
 
         ret->items[i] = *from;
+        ret->items[i].warnings = value_ref(from->warnings);
         if (!from->error)
             continue;
         copy = ARENA_NEW(&ret->arena, struct error);
@@ -257,6 +310,8 @@ void operation_results(struct operation *operation, struct operation_results *re
 
 void operation_results_done(struct operation_results *results)
 {
+    for (size_t i = 0; i < results->count; i++)
+        value_unref(results->items[i].warnings);
     arena_done(&results->arena);
     *results = (struct operation_results){0};
 }

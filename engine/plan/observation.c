@@ -17,6 +17,7 @@ void outcome_done(struct runtime_outcome *outcome)
 {
     observation_done(&outcome->now);
     value_unref(outcome->memory);
+    value_unref(outcome->warnings);
     *outcome = (struct runtime_outcome){0};
 }
 
@@ -30,4 +31,5 @@ void runtime_step_done(struct runtime_step *step)
     value_unref(step->shown_after);
     value_unref(step->result);
     value_unref(step->memory);
+    value_unref(step->warnings);
 }

@@ -42,6 +42,7 @@ static void change_clear(struct plan_change *change)
         diff_done(change->diff);
     free(TAKE(change->diff));
     free(TAKE(change->error));
+    value_assign(&change->warnings, NULL);
     change->reason = NULL;
 }
 

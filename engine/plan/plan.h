@@ -30,12 +30,14 @@ struct plan_change {
     bool stays;                       /* of FORGET: the object exists, and is left in place; else it
                                          is gone already */
     bool is_settled;                  /* UNCHANGED, the object exists, and State has it as it is */
-    struct runtime_step *step;        /* owned; NULL: there is none (UNKNOWN, DEFERRED, an error),
-                                         or it was freed because the change is settled */
+    struct runtime_step *step;        /* owned; NULL: there is none (UNKNOWN, an error, DEFERRED by
+                                         the engine), or it was freed because the change is settled
+                                       */
     struct runtime_step *removal;     /* owned; of REPLACE: of the object that goes */
     struct change_digest *digest;     /* owned; NULL: the steps still have what they compared */
     struct diff *diff;                /* owned: fields, redacted; NULL: none to show */
     struct error *error;              /* owned: why it cannot be done, as planned; or NULL */
+    const struct value *warnings;     /* a reference: array of strings, redacted; or NULL */
     const char *reason;               /* the step's, or why it is DEFERRED, or stays; in the
                                          arena, or NULL */
 };

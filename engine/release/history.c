@@ -42,8 +42,15 @@ void release_approval_done(struct release_approval *approval)
 void release_approval_copy(struct release_approval *to, const struct release_approval *from)
 {
     release_approval_done(to);
-    *to =
-        (struct release_approval){str_new(from->plan), str_new(from->manager), str_new(from->time)};
+    *to = (struct release_approval){str_new(from->plan), str_new(from->manager),
+                                    str_new(from->time), from->covers_unseen};
+}
+
+void release_rejection_done(struct release_rejection *rejection)
+{
+    free(rejection->reason);
+    free(rejection->manager);
+    *rejection = (struct release_rejection){0};
 }
 
 void release_record_free(struct release_record *record)
@@ -56,6 +63,7 @@ void release_record_free(struct release_record *record)
     free((char *)(uintptr_t)record->head.spec.namespace_name);
     free((char *)(uintptr_t)record->head.spec.name);
     release_approval_done(&record->approval);
+    release_rejection_done(&record->rejection);
     value_unref(record->status);
     free(record);
 }

@@ -57,10 +57,19 @@ struct release_approval {
     char *plan;    /* the plan's digest; NULL: no plan is approved */
     char *manager; /* the field manager that wrote it; NULL: not known */
     char *time;    /* when, RFC 3339; NULL: not known */
+    bool covers_unseen; /* also what the record does not show of the plan */
 };
 void release_approval_done(struct release_approval *approval);
 /* *to: another one before, or zeros. */
 void release_approval_copy(struct release_approval *to, const struct release_approval *from);
+
+/* That a person rejected the plan. */
+struct release_rejection {
+    bool is_rejected;
+    char *reason;  /* owned; NULL: none is given */
+    char *manager; /* owned; the field manager that wrote it; NULL: not known */
+};
+void release_rejection_done(struct release_rejection *rejection);
 
 struct release_record {
     struct release_head head;
@@ -68,6 +77,7 @@ struct release_record {
      * approve it, say. Set by load. */
     int64_t own_generation;
     struct release_approval approval; /* in the record itself; set by load */
+    struct release_rejection rejection; /* likewise */
     const struct value *status; /* a reference; redacted, for people; NULL: none yet */
 };
 /* A record that owns the strings of its head, as load returns it. */

@@ -1,7 +1,8 @@
 /*
  * A resource's extension `kusionstack.io/not-created: REVISION`: whoever writes it has looked, and
- * says that the creation which that revision began, and whose outcome nobody knows, did not happen.
- * It counts for that one creation, so that it may stay.
+ * says that the object is not there: that the creation which that revision began did not happen
+ * (OutcomeUnknown), or that what was lost with State up to that revision does not exist
+ * (StateLost). It counts for that one doubt, so that it may stay.
  */
 #ifndef ENGINE_SPEC_NOT_CREATED_H
 #define ENGINE_SPEC_NOT_CREATED_H

@@ -197,6 +197,7 @@ static const struct value *head_changes(const struct state_head *before,
     add_text_if(b, "specUid", before->spec_uid, head->spec_uid);
     add_number_if(b, "revision", before->revision, head->revision);
     add_number_if(b, "appliedRevision", before->applied_revision, head->applied_revision);
+    add_number_if(b, "recalledRevision", before->recalled_revision, head->recalled_revision);
     add_number_if(b, "generation", before->generation, head->generation);
     add_number_if(b, "progressedAt", before->progressed_at, head->progressed_at);
     add_text_if(b, "operationUid", before->operation_uid, head->operation_uid);
@@ -251,9 +252,17 @@ static void value_from(const struct value *fields, const char *key, const struct
 static int apply_head(struct state *state, const struct value *fields, int64_t serial,
                       struct error *error)
 {
-    static const char *const known[] = {
-        "specUid",      "revision", "appliedRevision", "generation", "progressedAt",
-        "operationUid", "epoch",    "policy",          "hold",       NULL};
+    static const char *const known[] = {"specUid",
+                                        "revision",
+                                        "appliedRevision",
+                                        "recalledRevision",
+                                        "generation",
+                                        "progressedAt",
+                                        "operationUid",
+                                        "epoch",
+                                        "policy",
+                                        "hold",
+                                        NULL};
     struct state_head head = *state_head(state);
     int r = members_check(fields, known, error);
 
@@ -263,6 +272,8 @@ static int apply_head(struct state *state, const struct value *fields, int64_t s
         r = number_from(fields, "revision", &head.revision, error);
     if (r >= 0)
         r = number_from(fields, "appliedRevision", &head.applied_revision, error);
+    if (r >= 0)
+        r = number_from(fields, "recalledRevision", &head.recalled_revision, error);
     if (r >= 0)
         r = number_from(fields, "generation", &head.generation, error);
     if (r >= 0)

@@ -16,6 +16,16 @@ bool ledger_is_stored(struct ledger *ledger)
     return stored;
 }
 
+int64_t ledger_saved_revision(struct ledger *ledger)
+{
+    int64_t revision;
+
+    pthread_mutex_lock(&ledger->lock);
+    revision = ledger->is_stored ? ledger->saved.revision : 0;
+    pthread_mutex_unlock(&ledger->lock);
+    return revision;
+}
+
 bool ledger_is_inherited(struct ledger *ledger)
 {
     bool inherited;

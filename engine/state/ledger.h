@@ -106,6 +106,8 @@ DEFINE_CLEANUP(struct ledger *, ledger_unref)
 
 /* False: the store has no State of this Spec yet. */
 bool ledger_is_stored(struct ledger *ledger);
+/* The revision that State in the store has: the last one that began, and was saved since. */
+int64_t ledger_saved_revision(struct ledger *ledger);
 /* The Spec in State has another uid: the Spec was restored from a backup, say. True until
  * ledger_set_head() records the current uid. */
 bool ledger_is_inherited(struct ledger *ledger);
@@ -157,6 +159,9 @@ int ledger_land(struct ledger *ledger, const struct ledger_change *changes, size
                 enum ledger_when when, struct error *error);
 /* Saves all landed outcomes and the head. */
 int ledger_flush(struct ledger *ledger, struct error *error);
+/* ms for which changes wait to be saved, because the store fails or does not answer; 0: nothing
+ * waits. ret: the last error's message, cut to size; "": there was no answer yet. */
+int64_t ledger_late_for(struct ledger *ledger, char *ret, size_t size);
 /* Returns 0 if a change may begin. Otherwise the error says why not: a landed outcome could not be
  * saved, or the ledger is lost. */
 int ledger_check(struct ledger *ledger, struct error *error);

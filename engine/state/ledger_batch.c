@@ -239,6 +239,7 @@ enum batch_outcome batch_run(struct ledger *ledger, struct batch *batch, int64_t
         if (outcome != BATCH_FAILED || !err_is_transient(problem->code) ||
             ledger_clock(ledger) >= until)
             return outcome;
+        ledger_note_late(ledger, problem);
         ledger_pause(ledger, wait);
         wait = 2 * wait < SAVE_WAIT_MOST ? 2 * wait : SAVE_WAIT_MOST;
     }

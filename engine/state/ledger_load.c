@@ -138,8 +138,9 @@ int ledger_check_epoch(const struct ledger *ledger, int64_t epoch, struct error 
         return 0;
     return err_set(error, ERR_CONFLICT, "StateOfLaterLeader",
                    "State was written by a later leader (epoch %lld, ours is %lld). If another "
-                   "controller keeps State here, stop one of the two. If none does, set "
-                   "spec.leaseTransitions of this operator's Lease to %lld",
+                   "controller keeps State here, stop one of the two. If none does (etcd was set "
+                   "back, or a clock was wrong), set spec.leaseTransitions of this operator's "
+                   "Lease to %lld",
                    (long long)stored, (long long)epoch, (long long)stored);
 }
 
@@ -157,6 +158,11 @@ int ledger_load(struct ledger *ledger, const struct ledger_opening *opening, str
         r = read_state(ledger, opening, &call, error);
     if (r < 0) {
         err_wrap(error, "loading State");
+        if (r == ERR_CORRUPT)
+            err_hint(error, "nothing is changed or deleted until it is whole: restore it from a "
+                            "backup. Without one, stop the operator, delete all of this Spec's "
+                            "State, and start it: objects with the Spec's label are taken over "
+                            "again, and others are held until you say what is true of them");
         return r;
     }
     r = ledger_check_epoch(ledger, opening->epoch, error);

@@ -158,6 +158,9 @@ struct ledger {
     uint64_t tries;        /* number of attempts that ended */
     uint64_t tried_ticket; /* the highest ticket that waited when the last attempt began */
     struct error failure;  /* error of the last attempt; code 0: it succeeded */
+    int64_t late_since;    /* ms, monotonic: the first attempt of those that did not succeed, or of
+                              one under way; 0: none */
+    char *late_why;        /* the last error since then; NULL: there was no answer yet */
 };
 
 struct ledgers {
@@ -180,6 +183,8 @@ void ledger_expect_state(struct ledger *ledger);
 bool ledger_expects_state(struct ledger *ledger);
 /* Without the lock. */
 void ledger_pause(struct ledger *ledger, int64_t ms);
+/* An attempt to save failed, and is repeated. Without the lock. */
+void ledger_note_late(struct ledger *ledger, const struct error *why);
 /* For messages; free(). */
 char *ledger_describe(const struct ledger *ledger, enum document_kind kind, const char *item);
 

@@ -234,12 +234,41 @@ static void gather(struct ledger *ledger)
         clock->wait(clock, &ledger->never, &ledger->lock, clock->monotonic(clock) + GATHER_TIME);
 }
 
+/* With the lock. */
+static void set_late(struct ledger *ledger, int64_t since, const char *why)
+{
+    ledger->late_since = since;
+    free(ledger->late_why);
+    ledger->late_why = str_new(why);
+}
+
+void ledger_note_late(struct ledger *ledger, const struct error *why)
+{
+    pthread_mutex_lock(&ledger->lock);
+    set_late(ledger, ledger->late_since, why->message);
+    pthread_mutex_unlock(&ledger->lock);
+}
+
+int64_t ledger_late_for(struct ledger *ledger, char *ret, size_t size)
+{
+    int64_t late = 0;
+
+    pthread_mutex_lock(&ledger->lock);
+    if (ledger->late_since)
+        late = ledger_clock(ledger) - ledger->late_since;
+    str_copy(ret, size, ledger->late_why ? ledger->late_why : "");
+    pthread_mutex_unlock(&ledger->lock);
+    return late;
+}
+
 static void work(struct ledger *ledger, int64_t patience)
 {
     struct error problem = {0};
     uint64_t waiting;
 
     ledger_work_begin(ledger);
+    if (!ledger->late_since)
+        set_late(ledger, ledger_clock(ledger), NULL);
     gather(ledger);
     if (ledger->patient)
         patience = SAVE_PATIENCE; /* some waiting thread wants the retries */
@@ -251,6 +280,10 @@ static void work(struct ledger *ledger, int64_t patience)
         answer_waiting(ledger, waiting, &problem);
     if (problem.code == ERR_FENCED)
         ledger_write_outcomes(ledger, patience);
+    if (problem.code)
+        set_late(ledger, ledger->late_since, problem.message);
+    else
+        set_late(ledger, 0, NULL);
     ledger->failure = problem;
     ledger->tries++;
     ledger->tried_ticket = waiting;

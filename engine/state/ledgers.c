@@ -86,6 +86,7 @@ static void entry_free(struct ledger *ledger)
     for (size_t i = 0; i < ledger->n_written; i++)
         free(ledger->written[i]);
     free(ledger->written);
+    free(ledger->late_why);
     state_head_done(&ledger->saved);
     state_free(ledger->state);
     free((char *)(uintptr_t)ledger->key.namespace_name);
@@ -259,8 +260,11 @@ static int join(struct ledger *ledger, const struct ledger_opening *opening, boo
     }
     if (ledger->is_removed)
         r = ledger_refuse_removed(error);
-    else if (ledger_is_dirty(ledger) && (is_first || ledger->failure.code))
+    else if (ledger_is_dirty(ledger) && (is_first || ledger->failure.code)) {
         r = ledger_save_all(ledger, SAVE_PATIENCE, error);
+        if (r < 0)
+            err_wrap(error, "saving State");
+    }
     if (r >= 0)
         r = ledger_check_epoch(ledger, opening->epoch, error);
     pthread_mutex_unlock(&ledger->lock);

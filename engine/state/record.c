@@ -110,5 +110,6 @@ bool record_equal(const struct record *a, const struct record *b)
             str_equal(a->fields_digest, b->fields_digest) && a->revision == b->revision &&
             a->action == b->action && str_equal(a->call.id, b->call.id) &&
             a->call.term == b->call.term && a->call.until == b->call.until &&
-            a->is_done == b->is_done && a->is_only_read == b->is_only_read);
+            a->lost_revision == b->lost_revision && a->is_done == b->is_done &&
+            a->is_only_read == b->is_only_read);
 }

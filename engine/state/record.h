@@ -16,6 +16,8 @@
  *   CREATING  A create was begun on a platform that cannot be asked for the object. The record (the
  *             begin mark) is durable before the create is sent. The create is in flight until its
  *             outcome is recorded or `call.until` has passed; after that its outcome is in doubt.
+ *             With lost_revision: the object was there, and State, which alone knew which one it
+ *             is, was lost.
  *   APPLIED   The object exists, as recorded. Of an object that is adopted on a platform that
  *             cannot be asked for it, the record is durable before a change of it is sent: with the
  *             memory, and without a result.
@@ -63,6 +65,11 @@ struct record {
                                          object was deleted, and a create that was sent before may
                                          make it again */
     struct record_call call;
+    int64_t lost_revision;            /* State was lost, or is older than this revision, at whose
+                                         end the object is known to have been there: that the
+                                         object is not found does not mean that there is none.
+                                         CREATING: nothing but the id and the type is known.
+                                         0: State is whole. Only with RUNTIME_IS_RECORDED */
     bool is_done;                     /* the object was as it has to be, and removes itself when it
                                          has done its work: if it is absent, nothing is missing */
     bool is_only_read;                /* the object is not ours: the resource only reads it, anew

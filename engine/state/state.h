@@ -19,6 +19,8 @@ struct state_head {
     const char *spec_uid;         /* uid of the Spec that State was written for */
     int64_t revision;             /* the last revision that began */
     int64_t applied_revision;     /* the last revision whose apply succeeded; 0: none */
+    int64_t recalled_revision;    /* State was lost, or older than this revision, and has what else
+                                     is known of it by now (operation_recall()); 0: never */
     int64_t generation;           /* the Spec's generation at `revision`; 0: a destroy */
     int64_t progressed_at;        /* ms since 1970: the last progress of the operation at
                                      `revision`; 0: no operation is under way */

@@ -18,6 +18,12 @@ static const struct value *call_to_value(const struct record_call *call)
     return value_pack("{s:s?, s:I, s:I}", "id", call->id, "term", call->term, "until", call->until);
 }
 
+/* NULL for 0, which is not written. */
+static const struct value *number_if(int64_t number)
+{
+    return number ? value_pack("I", number) : NULL;
+}
+
 /* The digest has no key, and what it is of may contain secrets: keys of items, for example. It is
  * as secret as the attributes. */
 static const struct value *digest_to_value(const struct record *record)
@@ -34,11 +40,13 @@ const struct value *record_to_value(const struct record *record)
     _cleanup_value_ const struct value *digest = digest_to_value(record);
     _cleanup_value_ const struct value *done = record->is_done ? value_pack("b", 1) : NULL;
     _cleanup_value_ const struct value *read = record->is_only_read ? value_pack("b", 1) : NULL;
-    _cleanup_value_ const struct value *own = value_pack(
-        "{s:s, s:s?, s:v?, s:v?, s:s?, s:v?, s:I, s:s, s:v?, s:v?, s:v?}", "status",
-        statuses[record->status], "deposed", record->deposed, "result", record->result, "memory",
-        record->memory, "uid", record->uid, "fieldsDigest", digest, "revision", record->revision,
-        "action", plan_action_name(record->action), "call", call, "done", done, "onlyRead", read);
+    _cleanup_value_ const struct value *lost = number_if(record->lost_revision);
+    _cleanup_value_ const struct value *own =
+        value_pack("{s:s, s:s?, s:v?, s:v?, s:s?, s:v?, s:I, s:s, s:v?, s:v?, s:v?, s:v?}",
+                   "status", statuses[record->status], "deposed", record->deposed, "result",
+                   record->result, "memory", record->memory, "uid", record->uid, "fieldsDigest",
+                   digest, "revision", record->revision, "action", plan_action_name(record->action),
+                   "call", call, "lostRevision", lost, "done", done, "onlyRead", read);
 
     if (!own)
         return NULL;
@@ -70,18 +78,19 @@ const struct value *state_to_value(const struct state *state)
 {
     const struct state_head *head = state_head(state);
     _cleanup_value_ const struct value *resources = resources_to_value(state);
-    _cleanup_value_ const struct value *progressed =
-        head->progressed_at ? value_pack("I", head->progressed_at) : NULL;
+    _cleanup_value_ const struct value *progressed = number_if(head->progressed_at);
+    _cleanup_value_ const struct value *recalled = number_if(head->recalled_revision);
 
     if (!resources)
         return NULL;
     return value_pack(
-        "{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:I, s:v?, s:s?, s:I, s:I, s:v?, s:v?, s:v}", "format",
-        STATE_FORMAT, "spec", "namespace", head->spec_namespace, "name", head->spec_name, "uid",
-        head->spec_uid, "revision", head->revision, "appliedRevision", head->applied_revision,
-        "generation", head->generation, "progressedAt", progressed, "operationUid",
-        head->operation_uid, "epoch", head->epoch, "serial", (int64_t)head->serial, "policy",
-        head->policy, "hold", head->hold, "resources", resources);
+        "{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:v?, s:I, s:v?, s:s?, s:I, s:I, s:v?, s:v?, s:v}",
+        "format", STATE_FORMAT, "spec", "namespace", head->spec_namespace, "name", head->spec_name,
+        "uid", head->spec_uid, "revision", head->revision, "appliedRevision",
+        head->applied_revision, "recalledRevision", recalled, "generation", head->generation,
+        "progressedAt", progressed, "operationUid", head->operation_uid, "epoch", head->epoch,
+        "serial", (int64_t)head->serial, "policy", head->policy, "hold", head->hold, "resources",
+        resources);
 }
 
 /* ---- Reading ---- */
@@ -127,9 +136,9 @@ static int flag_from_value(const struct value *own, const char *key, bool *ret, 
 
 static int own_from_value(const struct value *own, struct record *ret, struct error *error)
 {
-    static const char *const known[] = {"status", "deposed",      "result",   "memory",
-                                        "uid",    "fieldsDigest", "revision", "action",
-                                        "call",   "done",         "onlyRead", NULL};
+    static const char *const known[] = {
+        "status", "deposed",      "result", "memory",   "uid", "fieldsDigest", "revision", "action",
+        "call",   "lostRevision", "done",   "onlyRead", NULL};
     int r = members_check(own, known, error);
 
     if (r >= 0)
@@ -144,6 +153,8 @@ static int own_from_value(const struct value *own, struct record *ret, struct er
         r = member_int(own, "revision", &ret->revision, error);
     if (r >= 0 && !plan_action_parse(value_get_string(own, "action"), &ret->action))
         r = state_corrupt(error, "its action is none that this version knows");
+    if (r >= 0)
+        r = member_int_if(own, "lostRevision", &ret->lost_revision, error);
     if (r >= 0)
         r = flag_from_value(own, "done", &ret->is_done, error);
     if (r >= 0)
@@ -198,6 +209,8 @@ static int head_from_value(const struct value *value, struct state_head *ret, st
     if (r >= 0)
         r = member_int(value, "appliedRevision", &ret->applied_revision, error);
     if (r >= 0)
+        r = member_int_if(value, "recalledRevision", &ret->recalled_revision, error);
+    if (r >= 0)
         r = member_int(value, "generation", &ret->generation, error);
     if (r >= 0 && value_get(value, "progressedAt"))
         r = member_int(value, "progressedAt", &ret->progressed_at, error);
@@ -233,10 +246,20 @@ static int add_record(struct state *state, const struct value *value, size_t ind
 
 int state_from_value(const struct value *value, struct state **ret, struct error *error)
 {
-    static const char *const known[] = {
-        "format",       "spec",         "revision", "appliedRevision", "generation",
-        "progressedAt", "operationUid", "epoch",    "serial",          "policy",
-        "hold",         "resources",    NULL};
+    static const char *const known[] = {"format",
+                                        "spec",
+                                        "revision",
+                                        "appliedRevision",
+                                        "recalledRevision",
+                                        "generation",
+                                        "progressedAt",
+                                        "operationUid",
+                                        "epoch",
+                                        "serial",
+                                        "policy",
+                                        "hold",
+                                        "resources",
+                                        NULL};
     const struct value *resources = value_get(value, "resources");
     _cleanup_(state_free_p) struct state *state = NULL;
     struct state_head head = {0};

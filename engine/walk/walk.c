@@ -370,21 +370,32 @@ bool walk_wake(struct walk *walk, uint32_t node)
     return was_parked;
 }
 
+/* What may begin, or is parked. Those that it holds up did not get their turn because of it. */
+static void stop_open(struct walk *walk, uint32_t number)
+{
+    struct node *node = &walk->nodes[number];
+
+    heap_remove(&walk->parked, &node->parked);
+    end(walk, number, node->visits ? walk->stopped_as : WALK_OUTCOME_CANCELLED, NO_NODE);
+    if (node->outcome == WALK_OUTCOME_TIMED_OUT)
+        skip_dependents(walk, number);
+}
+
 void walk_stop(struct walk *walk, bool time_is_up)
 {
+    uint32_t n = walk->config.graph->n_nodes;
+
     pthread_mutex_lock(&walk->lock);
     if (!walk->is_stopped) {
         walk->is_stopped = true;
         walk->stopped_as = time_is_up ? WALK_OUTCOME_TIMED_OUT : WALK_OUTCOME_CANCELLED;
         walk->first_offer = NULL;
-        for (uint32_t i = 0; i < walk->config.graph->n_nodes; i++) {
-            struct node *node = &walk->nodes[i];
-
-            if (node->phase == VISITED || node->phase == ENDED)
-                continue;
-            heap_remove(&walk->parked, &node->parked);
-            end(walk, i, node->visits ? walk->stopped_as : WALK_OUTCOME_CANCELLED, NO_NODE);
-        }
+        for (uint32_t i = 0; i < n; i++)
+            if (walk->nodes[i].phase == READY || walk->nodes[i].phase == PARKED)
+                stop_open(walk, i);
+        for (uint32_t i = 0; i < n; i++)
+            if (walk->nodes[i].phase == BLOCKED)
+                end(walk, i, WALK_OUTCOME_CANCELLED, NO_NODE);
     }
     pthread_mutex_unlock(&walk->lock);
 }

@@ -24,8 +24,9 @@
  *
  * When the walk is stopped no visit begins any more. What is not being visited
  * ends at once, CANCELLED, or, where it was visited before, TIMED_OUT if the
- * walk was stopped for that. Visits under way come to their end; DONE and
- * FAILED count, PARKED is the same end as for the others.
+ * walk was stopped for that; what depends on such a node is SKIPPED. Visits
+ * under way come to their end; DONE and FAILED count, PARKED is the same end as
+ * for the others.
  *
  * Thread-safe. on_end runs under the walk's lock, one at a time: it is quick
  * and does not call the walk. What the visits of dependencies wrote is visible
@@ -43,7 +44,7 @@ enum walk_outcome {
     WALK_OUTCOME_NONE, /* not ended yet */
     WALK_OUTCOME_DONE,
     WALK_OUTCOME_FAILED,
-    WALK_OUTCOME_SKIPPED,   /* something that it depends on did not end DONE */
+    WALK_OUTCOME_SKIPPED,   /* something that it depends on FAILED, or TIMED_OUT */
     WALK_OUTCOME_CANCELLED, /* stopped before its end */
     WALK_OUTCOME_TIMED_OUT, /* stopped for time_is_up, after it had been visited */
 };
@@ -67,7 +68,7 @@ struct walk_config {
                                yielded; 0: 1 */
     int64_t patience; /* ms for which a first visit holds higher ranks back; 0: without end */
     /* A node has ended, by its own visit's verdict or otherwise. cause: of SKIPPED, the node that
-     * failed, near or far; else UINT32_MAX. May be NULL. */
+     * failed or timed out, near or far; else UINT32_MAX. May be NULL. */
     void (*on_end)(void *arg, uint32_t node, enum walk_outcome outcome, uint32_t cause);
     void *arg;
 };

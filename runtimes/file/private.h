@@ -85,6 +85,13 @@ bool file_journal_parse(const struct buf *journal, const char *id, struct docume
 int file_lock_take(const struct file_paths *paths, int *ret_fd, struct error *error);
 void file_lock_give(const struct file_paths *paths, int fd);
 
+/* ---- tidy.c ---- */
+
+/* Removes the files of a document that its head does not name; head NULL: all. Its lock is held.
+ * Best effort. */
+void file_sweep(const struct file_paths *paths, const struct head *head);
+int file_tidy(struct store *store, const struct store_call *call, struct error *error);
+
 /* ---- list.c ---- */
 
 int file_list(struct store *store, enum document_kind kind, const struct spec_key *spec,

@@ -1,6 +1,5 @@
 #include "runtimes/file/store.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -228,34 +227,6 @@ static int may_change(const struct file_document *file, const struct store_call 
 
 /* ---- Writing ---- */
 
-static void remove_file(const char *folder, const char *name)
-{
-    _cleanup_free_ char *path = str_printf("%s/%s", folder, name);
-
-    unlink(path);
-}
-
-/* Removes the files of the document that the head does not name. Best effort. */
-static void sweep(const struct file_document *file)
-{
-    _cleanup_free_ char *prefix = str_printf("%s.", file->paths.stem);
-    _cleanup_free_ char *id = str_printf("%s%s.", prefix, file->head.id);
-    DIR *folder = opendir(file->paths.folder);
-
-    for (const struct dirent *entry; folder && (entry = readdir(folder));) {
-        const char *rest = entry->d_name + strlen(prefix);
-
-        if (!str_has_prefix(entry->d_name, prefix) || str_equal(rest, "lock"))
-            continue;
-        if (file->text.length && (str_equal(rest, "head") || (str_has_prefix(entry->d_name, id) &&
-                                                              !str_has_suffix(rest, ".head"))))
-            continue;
-        remove_file(file->paths.folder, entry->d_name);
-    }
-    if (folder)
-        closedir(folder);
-}
-
 /* Renames a new head into place. *is_swapped: the rename may have happened, even after an error. */
 static int swap_head(struct file_document *file, struct head *head, const struct store_call *call,
                      struct error *error)
@@ -317,7 +288,7 @@ static int store_write(struct store_file *base, const struct store_call *call,
     if (r == 0)
         r = swap_head(file, &head, call, error);
     if (r == 0)
-        sweep(file);
+        file_sweep(&file->paths, &file->head);
     return r;
 }
 
@@ -389,15 +360,15 @@ static int store_remove(struct store_file *base, const struct store_call *call, 
         r = permit_ask(call->permit, call->use, error);
     if (r < 0)
         return r;
-    /* The head is deleted first: from then on the document does not exist, whatever files are left.
-     * */
+    /* The head is deleted first: from then on the document does not exist. What a kill leaves of it
+     * is removed by tidy. */
     if (file->text.length && unlink(path) < 0 && errno != ENOENT)
         return file_error("removing", path, error);
     r = file_sync_folder(file->paths.folder, error);
     if (r < 0)
         return r;
     forget(file);
-    sweep(file);
+    file_sweep(&file->paths, NULL);
     return 0;
 }
 
@@ -477,6 +448,7 @@ static const struct store_ops ops = {
     .append = store_append,
     .remove = store_remove,
     .list = file_list,
+    .tidy = file_tidy,
     .describe = store_describe,
 };
 

@@ -12,7 +12,8 @@
  *   STEM.lock        while the document is open for writing: flock, and the process that holds it
  * ID is random for each write. A write creates new files and then renames a new head into place;
  * that rename is the swap. Files that the head does not name are garbage; the next write deletes
- * them. Files and folders are synced before a call returns.
+ * them, or tidy: also where there is no head, because a process was killed while it removed the
+ * document or made it. Files and folders are synced before a call returns.
  *
  * A kill or a power failure can leave a torn entry at the journal's end. That entry was never
  * acknowledged, and is dropped. All other damage is ERR_CORRUPT. One case cannot be detected: a

@@ -21,6 +21,7 @@
 
 #define THREAD_STACK_BYTES (256 << 10)
 #define READ_BYTES         4096
+#define GO_FATAL           2   /* exit status of programs of Go that their runtime ends */
 #define MOST_READS         256 /* at a time: what a pipe holds at most; others want their turn */
 
 enum process_phase { PROCESS_WANTED, PROCESS_FAILED, PROCESS_RUNS, PROCESS_ENDED };
@@ -37,6 +38,7 @@ struct process {
     bool has_line;
     char *last; /* of its errors: a ring of PROCESS_ERRORS_BYTES */
     size_t n_errors;
+    bool has_fatal_words, has_panicked;
     int status; /* of wait() */
     bool has_waiter;
 
@@ -101,8 +103,18 @@ static void keep_output(struct process *process, const char *data, size_t length
         pthread_cond_broadcast(&process->all->changed);
 }
 
+static bool has_words(const char *data, size_t length, const char *words)
+{
+    return memmem(data, length, words, strlen(words));
+}
+
+/* The runtime of Go writes such words at once, and its stack after them. */
 static void keep_errors(struct process *process, const char *data, size_t length)
 {
+    process->has_fatal_words =
+        process->has_fatal_words || has_words(data, length, "out of memory") ||
+        has_words(data, length, "cannot allocate memory") || has_words(data, length, "SIGSEGV");
+    process->has_panicked = process->has_panicked || has_words(data, length, "panic: ");
     for (size_t i = 0; i < length; i++)
         process->last[process->n_errors++ % PROCESS_ERRORS_BYTES] = data[i];
 }
@@ -360,6 +372,14 @@ int process_wait_line(struct process *process, int64_t deadline, struct cancel *
     return r;
 }
 
+void process_kill(struct process *process)
+{
+    pthread_mutex_lock(&process->all->lock);
+    if (process->phase == PROCESS_RUNS)
+        kill_all(process);
+    pthread_mutex_unlock(&process->all->lock);
+}
+
 bool process_wait_end(struct process *process, int64_t deadline)
 {
     struct processes *all = process->all;
@@ -408,6 +428,13 @@ char *process_describe_end(struct process *process)
     return WIFSIGNALED(status) ? str_printf("killed by signal %d (%s)", WTERMSIG(status),
                                             sigdescr_np(WTERMSIG(status)))
                                : str_printf("exit status %d", WEXITSTATUS(status));
+}
+
+bool process_lacked_memory(struct process *process)
+{
+    return process_has_ended(process) && WIFEXITED(process->status) &&
+           WEXITSTATUS(process->status) == GO_FATAL && process->has_fatal_words &&
+           !process->has_panicked;
 }
 
 char *process_last_errors(struct process *process)

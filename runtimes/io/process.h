@@ -7,7 +7,8 @@
  *
  * A child gets nothing of ours: an environment of its own, no file descriptors, /dev/null as its
  * input, no way to more privileges (no_new_privs), a process group and limits of its own, and a
- * sandbox if it is given one (sandbox.h). When it ends or is freed, it and its whole group are
+ * sandbox if it is given one (sandbox.h). Where memory runs out, the kernel kills it before us
+ * (oom_score_adj). When it ends or is freed, it and its whole group are
  * killed.
  *
  * What a child prints is read as it comes, because a child whose pipe is full stands still. The
@@ -46,6 +47,8 @@ struct process_config {
     const char *directory;          /* to work in */
     uint64_t max_files;             /* open files */
     uint64_t max_file_bytes;        /* of one file that it writes */
+    uint64_t max_memory; /* bytes that it may ask for (RLIMIT_DATA); 0: no limit. What is only
+                            reserved does not count */
     const struct sandbox *sandbox;  /* NULL: none */
 };
 
@@ -70,6 +73,11 @@ char *process_describe_end(struct process *process);
 /* The last that it printed to its errors. NULL: nothing, or it has not ended. free(). */
 char *process_last_errors(struct process *process);
 pid_t process_id(const struct process *process);
+/* Whether it is a program of Go that ended as these do when they get no memory: by the runtime,
+ * with words about itself, and without a panic. (They do so for few other reasons.) */
+bool process_lacked_memory(struct process *process);
+/* Kills it, and returns at once. */
+void process_kill(struct process *process);
 /* Bytes of memory that it has now (RSS); 0: not known, as of one that has ended. */
 int64_t process_memory(const struct process *process);
 

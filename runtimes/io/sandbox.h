@@ -7,9 +7,10 @@
  * neither. It can execute no program of the system but itself (one that it made in memory stays in
  * the sandbox).
  *
- * It may use the network: connect over TCP and UDP, and listen on a port that the kernel chooses,
- * but on no other TCP port; and listen on Unix sockets in its folder. It reaches no other process:
- * no signals, no tracing, no memory, limits or priorities of others, no abstract Unix sockets.
+ * It may use the network: TCP and UDP, and no other protocol. It may listen on a TCP port that the
+ * kernel chooses, but on no other; on any port of UDP; and on Unix sockets in its folder. It
+ * reaches no other process: no signals, no tracing, no memory, limits or priorities of others, no
+ * abstract Unix sockets.
  *
  * It has threads, but no processes of its own, and stays in its group: who kills it leaves nothing.
  * System calls that no such program needs are refused (sandbox_calls.c).
@@ -19,8 +20,8 @@
  * what is left is: TCP ports before version 4 (Linux 6.7), abstract Unix sockets before 6 (6.12).
  *
  * Connections to Unix sockets are refused by the length of their address, which is all that can be
- * seen of it. So those with a path of more than 26 bytes are out of reach, unless the program is
- * hostile and knows it (it can go to the folder first). Shorter paths can be made to fit: a user
+ * seen of it. So those with a path of more than 26 bytes are out of reach, and it cannot go to
+ * another folder, from where they would have shorter ones. Shorter paths can be made to fit: a user
  * who may use Docker's socket, or a session's bus, must not run programs of others.
  */
 #ifndef RUNTIMES_IO_SANDBOX_H

@@ -74,6 +74,10 @@ static const struct {
     {SYS_open_by_handle_at, EPERM},
     {SYS_fchown, EPERM},
     {SYS_fchownat, EPERM},
+    {SYS_utimensat, EPERM},
+    /* From another folder, sockets have short names (sandbox.h). */
+    {SYS_chdir, EPERM},
+    {SYS_fchdir, EPERM},
     {SYS_setxattr, EPERM},
     {SYS_lsetxattr, EPERM},
     {SYS_fsetxattr, EPERM},
@@ -161,6 +165,9 @@ static const struct {
     {SYS_chmod, 0},
     {SYS_chown, EPERM},
     {SYS_lchown, EPERM},
+    {SYS_utime, EPERM},
+    {SYS_utimes, EPERM},
+    {SYS_futimesat, EPERM},
     {SYS_modify_ldt, EPERM},
     {SYS_iopl, EPERM},
     {SYS_ioperm, EPERM},
@@ -209,12 +216,18 @@ static const struct question {
 
 static const struct family {
     uint32_t family;
-    unsigned argument; /* of socket() */
-    uint32_t mask, value;
+    unsigned argument;       /* of socket() */
+    uint32_t mask;           /* of what is looked at */
+    uint32_t values[VALUES]; /* then NO_VALUE */
 } families[] = {
-    {AF_UNIX, 1, TYPE_OF_SOCKET, SOCK_STREAM},
+    {AF_UNIX, 1, TYPE_OF_SOCKET, {SOCK_STREAM, NO_VALUE}},
+    /* Landlock guards the ports of TCP alone, not those of MPTCP and SMC. */
+    {AF_INET, 1, TYPE_OF_SOCKET, {SOCK_STREAM, SOCK_DGRAM, NO_VALUE}},
+    {AF_INET6, 1, TYPE_OF_SOCKET, {SOCK_STREAM, SOCK_DGRAM, NO_VALUE}},
+    {AF_INET, 2, UINT32_MAX, {0, IPPROTO_TCP, IPPROTO_UDP, NO_VALUE}},
+    {AF_INET6, 2, UINT32_MAX, {0, IPPROTO_TCP, IPPROTO_UDP, NO_VALUE}},
     /* Only routes: another protocol lists the Unix sockets of all processes. */
-    {AF_NETLINK, 2, UINT32_MAX, 0},
+    {AF_NETLINK, 2, UINT32_MAX, {0, NO_VALUE}},
 };
 
 /* ---- Instructions ---- */
@@ -258,14 +271,21 @@ static void compare_value(struct call_filter *filter, uint32_t value, size_t if_
     compare(filter, value, if_equal, 0);
 }
 
+static size_t count_values(const uint32_t values[VALUES])
+{
+    size_t n = 0;
+
+    while (n < VALUES && values[n] != NO_VALUE)
+        n++;
+    return n;
+}
+
 /* What passes goes on with the call's number loaded again. */
 static void ask(struct call_filter *filter, const struct question *question)
 {
     bool has_mask = question->mask != 0;
-    size_t n = 0;
+    size_t n = count_values(question->values);
 
-    while (n < VALUES && question->values[n] != NO_VALUE)
-        n++;
     compare(filter, (uint32_t)question->number, 0, n + has_mask + 4);
     load(filter, AT(args) + question->argument * 8);
     if (has_mask)
@@ -280,12 +300,15 @@ static void ask(struct call_filter *filter, const struct question *question)
 /* The argument, where the first one is the family. */
 static void ask_family(struct call_filter *filter, const struct family *family)
 {
-    compare(filter, SYS_socket, 0, 7);
+    size_t n = count_values(family->values);
+
+    compare(filter, SYS_socket, 0, n + 6);
     load(filter, AT(args));
-    compare(filter, family->family, 0, 4);
+    compare(filter, family->family, 0, n + 3);
     load(filter, AT(args) + family->argument * 8);
     emit(filter, BPF_ALU | BPF_AND | BPF_K, family->mask, 0, 0);
-    compare(filter, family->value, 1, 0);
+    for (size_t i = 0; i < n; i++) /* past the refusal */
+        compare(filter, family->values[i], n - i, 0);
     refuse(filter, EPROTONOSUPPORT);
     load(filter, AT(nr));
 }

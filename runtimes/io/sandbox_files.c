@@ -20,20 +20,18 @@
 #define RULE_OF_PORT 2
 
 /* Rights to files. */
-#define EXECUTE      (UINT64_C(1) << 0)
-#define WRITE_FILE   (UINT64_C(1) << 1)
-#define READ_FILE    (UINT64_C(1) << 2)
-#define READ_FOLDER  (UINT64_C(1) << 3)
-#define REMOVE       (UINT64_C(3) << 4) /* folders, files */
-#define MAKE_DEVICE  (UINT64_C(1) << 6 | UINT64_C(1) << 11)
-#define MAKE_FOLDER  (UINT64_C(1) << 7)
-#define MAKE_FILE    (UINT64_C(1) << 8)
-#define MAKE_SOCKET  (UINT64_C(1) << 9)
-#define MAKE_FIFO    (UINT64_C(1) << 10)
-#define MAKE_SYMLINK (UINT64_C(1) << 12)
-#define MOVE         (UINT64_C(1) << 13) /* from folder to folder; version 2 */
-#define TRUNCATE     (UINT64_C(1) << 14) /* 3 */
-#define USE_DEVICE   (UINT64_C(1) << 15) /* ioctl(); 5 */
+#define EXECUTE     (UINT64_C(1) << 0)
+#define WRITE_FILE  (UINT64_C(1) << 1)
+#define READ_FILE   (UINT64_C(1) << 2)
+#define READ_FOLDER (UINT64_C(1) << 3)
+#define REMOVE      (UINT64_C(3) << 4) /* folders, files */
+#define MAKE_FOLDER (UINT64_C(1) << 7)
+#define MAKE_FILE   (UINT64_C(1) << 8)
+#define MAKE_SOCKET (UINT64_C(1) << 9)
+#define MAKE_FIFO   (UINT64_C(1) << 10)
+#define MOVE        (UINT64_C(1) << 13) /* from folder to folder; version 2 */
+#define TRUNCATE    (UINT64_C(1) << 14) /* 3 */
+#define USE_DEVICE  (UINT64_C(1) << 15) /* ioctl(); 5 */
 
 #define READ (READ_FILE | READ_FOLDER)
 /* No devices, and no symbolic links: what is in the folder may be opened by us. */

@@ -1,6 +1,7 @@
 /*
  * What an object of the API tells of a field by its managedFields: who wrote it, and when. Of the
- * approval of a plan, which is the digest that a person wrote into a field, it tells both.
+ * approval of a plan, which is the digest that a person wrote into a field, it tells both, and
+ * whether `approvedUnseen` is beside it.
  */
 #ifndef RUNTIMES_KUBERNETES_APPROVAL_H
 #define RUNTIMES_KUBERNETES_APPROVAL_H
@@ -12,6 +13,10 @@
  * caller owns its strings (release_approval_done()). They are NULL if the field is no string. */
 void kube_approval_read(const struct value *object, const char *const *path,
                         struct release_approval *ret);
+
+/* Of a Release: spec.rejected, and the reason beside it; the caller owns it
+ * (release_rejection_done()). */
+void kube_rejection_read(const struct value *object, struct release_rejection *ret);
 
 /* When a manager that owns the field, or fields in it, wrote last: RFC 3339, of whole seconds;
  * borrowed. NULL: not known. */

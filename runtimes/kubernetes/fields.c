@@ -41,6 +41,22 @@ bool fields_has(const struct value *set, const char *const *path)
     return set != NULL;
 }
 
+bool fields_were_taken(const struct value *own, const struct value *now, const struct value *theirs)
+{
+    for (size_t i = 0; i < value_count(own); i++) {
+        size_t length;
+        const char *key = value_member_key(own, i, &length);
+        const struct value *mine = value_member(own, i), *at = value_get_n(theirs, key, length);
+        const struct value *still = value_get_n(now, key, length);
+
+        if (!at || (length == 1 && *key == '.'))
+            continue;
+        if (value_count(mine) == 0 ? !still : fields_were_taken(mine, still, at))
+            return true;
+    }
+    return false;
+}
+
 /* ---- Union ---- */
 
 static void add_union(struct value_builder *b, const struct value *x, const struct value *y,

@@ -27,6 +27,10 @@ const char *fields_step(const char *key, size_t length, char type, size_t *ret_l
 /* The set of what is in an object's member. NULL: the set has nothing of it. */
 const struct value *fields_member(const struct value *set, const char *name, size_t length);
 
+/* Whether `theirs` has a field of `own` that `now` does not have: it was taken from us. */
+bool fields_were_taken(const struct value *own, const struct value *now,
+                       const struct value *theirs);
+
 /* All fields of both. A reference; NULL: more than one document holds (limits.h). */
 const struct value *fields_union(const struct value *a, const struct value *b);
 

@@ -60,10 +60,12 @@ static int trip(const struct runtime_session *session, const struct kube_ref *re
                 const struct content *content, struct error *error)
 {
     _cleanup_free_ char *why = explain(session, content);
+    _cleanup_free_ char *again = session_reconcile_command(session);
 
     err_set(error, ERR_CONFLICT, "DeletionGuardTripped", "not deleted: %s", why);
-    err_hint(error, "to delete it with all that it holds: kubectl annotate %s %s %s=disabled",
-             is_namespace(ref) ? "namespace" : "crd", ref->name, KUBE_DELETION_GUARD_ANNOTATION);
+    err_hint(error, "to delete it with all that it holds: kubectl annotate %s %s %s=disabled%s%s",
+             is_namespace(ref) ? "namespace" : "crd", ref->name, KUBE_DELETION_GUARD_ANNOTATION,
+             again ? " && " : "", again ? again : "");
     return ERR_CONFLICT;
 }
 

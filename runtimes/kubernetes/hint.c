@@ -77,6 +77,32 @@ static const char *find_gives(const char *resource)
     return NULL;
 }
 
+/* The kinds of an aggregated API have the names that its server gives them. */
+bool kube_is_plain(const char *name)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
+
+    return *name && *name != '-' && !name[strspn(name, plain)];
+}
+
+char *kube_reconcile_command(const char *namespace_name, const char *name)
+{
+    if (!kube_is_plain(namespace_name) || !kube_is_plain(name))
+        return NULL;
+    return str_printf(
+        "kubectl annotate spec %s --namespace=%s --overwrite " KUBE_RECONCILE_ANNOTATION
+        "=$(date +%%s)",
+        name, namespace_name);
+}
+
+char *session_reconcile_command(const struct runtime_session *session)
+{
+    const char *slash = strchr(session->spec, '/');
+
+    return session->thorough || !slash ? NULL
+                                       : kube_reconcile_command(session->spec_namespace, slash + 1);
+}
+
 /* object: the one that it is about; NULL: all of the kind. Other verbs make another name: a role of
  * that name may exist already. */
 static char *role_command(const struct runtime_session *session, const char *verbs,
@@ -96,14 +122,6 @@ static char *role_command(const struct runtime_session *session, const char *ver
                       "--namespace=%s",
                       name, verbs, resource, object ? " --resource-name=" : "",
                       object ? object : "", in, name, name, in, session->service_account, in);
-}
-
-/* The kinds of an aggregated API have the names that its server gives them. */
-bool kube_is_plain(const char *name)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-";
-
-    return *name && *name != '-' && !name[strspn(name, plain)];
 }
 
 bool kube_is_system(const char *namespace_name)
@@ -170,6 +188,16 @@ void kube_add_words(struct error *error, const char *added)
     str_copy(words, taken + LEAST_WORDS < sizeof(words) ? sizeof(words) - taken : LEAST_WORDS,
              error->message);
     err_set(error, error->code, error->reason, "%s%s", words, added);
+}
+
+char *session_list_command(const struct runtime_session *session, const char *in,
+                           const char *resources)
+{
+    const struct kube_ref place = {.namespace_name = in};
+
+    return session->service_account && may_offer(session, &place, "pods", "list")
+               ? role_command(session, "list", resources, NULL)
+               : NULL;
 }
 
 /* Adds who can grant the right. */

@@ -245,6 +245,7 @@ static int load_one(struct release_history *base, const struct spec_key *spec, i
     read_recorded(object, record);
     record->own_generation = value_int(value_path(object, "metadata", "generation", NULL), 1);
     kube_approval_read(object, approved_plan, &record->approval);
+    kube_rejection_read(object, &record->rejection);
     if (record->head.phase != PHASE_NONE) /* an empty status counts as none */
         record->status = value_ref(value_get(object, "status"));
     *ret_version = version_of(object, record->head.phase);

@@ -83,12 +83,18 @@ const char *kube_history_metadata(const struct value *object, const char *key)
     return value_string(value_path(object, "metadata", key, NULL));
 }
 
-/* To approve takes the right to change Releases. One that had its approval when it was created was
+/* To approve or reject takes the right to change Releases. One that was created with a decision was
  * made by somebody with the right to create Releases alone: the controller's have none then. */
-static bool was_created_approved(const struct value *object)
+static bool was_created_decided(const struct value *object)
 {
-    return value_path(object, "spec", "approvedPlan", NULL) &&
-           value_int(value_path(object, "metadata", "generation", NULL), 1) <= 1;
+    static const char *const decisions[] = {"approvedPlan", "approvedUnseen", "rejected"};
+
+    if (value_int(value_path(object, "metadata", "generation", NULL), 1) > 1)
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(decisions); i++)
+        if (value_path(object, "spec", decisions[i], NULL))
+            return true;
+    return false;
 }
 
 /* Is it the record of the task's revision? */
@@ -101,7 +107,7 @@ bool kube_history_is_record(const struct history_task *task, const struct value 
 
     return str_equal(label, "true") && str_equal(spec, task->spec) &&
            release_revision_parse(kube_history_annotation(object, HISTORY_REVISION), &revision) &&
-           revision == task->revision && !was_created_approved(object);
+           revision == task->revision && !was_created_decided(object);
 }
 
 int64_t kube_history_generation(const struct value *object)

@@ -12,7 +12,8 @@
  *   - Updates under our own name;
  *   - Applies of other Specs: the object was handed over.
  * Never taken over: managers of a subresource (status, scale), and all others, such as controllers,
- * Helm and webhooks.
+ * Helm and webhooks. Nor what a person sets on a live object to say how it is to be treated: with
+ * kubectl, the annotations of api.kusion.io/ and the finalizers stay kubectl's.
  *
  * An entry's fields are those of its apiVersion. Entries of another version than ours (or, where we
  * have none yet, than that of the first one) are left.
@@ -30,6 +31,11 @@ char *managers_digest(const struct value *entries, const char *ours);
 
 /* The fields that our manager has, as fieldsV1; borrowed. NULL: it has none. */
 const struct value *managers_own(const struct value *entries, const char *ours);
+
+/* The entry of another manager that has fields of `own` which our manager does not have any more:
+ * who changed the object. own: the fields that an apply gives us; borrowed. NULL: nobody. */
+const struct value *managers_rival(const struct value *entries, const char *ours,
+                                   const struct value *own);
 
 /* The entries after the takeover: with what was taken in ours. A reference; NULL: nothing is to be
  * taken. */

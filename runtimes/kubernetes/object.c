@@ -158,6 +158,7 @@ static void detail_free(void *arg)
     kube_marks_free(detail->foreign);
     value_unref(detail->taken);
     value_unref(detail->fields);
+    value_unref(detail->managers);
     free(detail->version);
     free(detail);
 }
@@ -188,6 +189,7 @@ static void read_managers(const struct runtime_session *session, const struct va
     const struct value *entries = managed_fields(object);
     _cleanup_value_ const struct value *taken = managers_take(entries, session->field_manager);
 
+    ret->managers = copy_of(entries);
     ret->taken = copy_of(taken);
     ret->fields = ret->taken ? value_ref(managers_own(ret->taken, session->field_manager))
                              : copy_of(managers_own(entries, session->field_manager));

@@ -2,6 +2,7 @@
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/fields.h"
+#include "runtimes/kubernetes/managers.h"
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/step.h"
 
@@ -211,6 +212,37 @@ static bool is_only_disowned(const struct kube_change *change)
     return change->own && !value_equal(both, now);
 }
 
+/* Whoever approves it sees which object it is, also where nothing of it changes. */
+static char *describe_adoption(const struct observation *seen)
+{
+    const struct value *metadata = value_get(seen->result, "metadata");
+    const char *created = value_get_string(metadata, "creationTimestamp");
+
+    return str_printf("takes over the object with uid %s, created %s", seen->uid,
+                      created ? created : "at an unknown time");
+}
+
+/* "changed by kube-controller-manager (scale)", of an object that the Spec wants as it was
+ * recorded; to free(). NULL: it is not known who did, or it is the Spec that changed. */
+static char *describe_rival(const struct runtime_session *session,
+                            const struct runtime_target *target, const struct kube_change *change)
+{
+    const struct record *prior = target->prior;
+    const struct kube_detail *detail = kube_detail_of(change->seen);
+    const struct value *rival;
+    const char *subresource;
+
+    if (!prior || !change->own || !value_equal(prior->attributes, target->attributes))
+        return NULL;
+    rival = managers_rival(detail->managers, session->field_manager, change->own);
+    if (!rival)
+        return NULL;
+    subresource = value_get_string(rival, "subresource");
+    return str_printf("changed by %s%s%s%s", value_get_string(rival, "manager"),
+                      subresource ? " (" : "", subresource ? subresource : "",
+                      subresource ? ")" : "");
+}
+
 /* ours: what the dry-run changes of it; NULL: there was none. */
 static struct runtime_step *plan_update(struct runtime_session *session,
                                         const struct runtime_target *target,
@@ -229,7 +261,8 @@ static struct runtime_step *plan_update(struct runtime_session *session,
         step->base.action = PLAN_UNCHANGED;
         step->base.is_unrecorded = true;
         step->base.result = value_ref(change->seen->result);
-    } else if (is_tried && !detail->taken && value_equal(ours->before, ours->after)) {
+    } else if (action == PLAN_UPDATE && is_tried && !detail->taken &&
+               value_equal(ours->before, ours->after)) {
         step_set_reason(step,
                         str_new("others changed fields of it and put them back: it is applied "
                                 "again, so that they are the operator's"));
@@ -237,6 +270,10 @@ static struct runtime_step *plan_update(struct runtime_session *session,
         step->after_digest = kube_foreseen_digest(change->object, change->own, detail->fields);
         step->fields = value_ref(detail->fields);
     }
+    if (action == PLAN_ADOPT)
+        step_set_reason(step, describe_adoption(change->seen));
+    else if (step->base.action == PLAN_UPDATE && !step->reason)
+        step_set_reason(step, describe_rival(session, target, change));
     if (step->base.action != PLAN_UNCHANGED)
         kube_step_see_content(step, change->seen);
     if (!step->base.result)

@@ -153,7 +153,7 @@ static void add_command(struct runtime_session *session, const struct value *att
                         struct error *problem)
 {
     const char *own = session->spec_namespace;
-    _cleanup_free_ char *resource = NULL;
+    _cleanup_free_ char *resource = NULL, *again = session_reconcile_command(session);
     struct kube_ref ref;
 
     if (!kube_ref_if_known(session, attributes, &ref) || !str_equal(ref.namespace_name, own))
@@ -162,8 +162,8 @@ static void add_command(struct runtime_session *session, const struct value *att
     if (!kube_is_plain(resource) || !kube_is_plain(ref.name) || !kube_is_plain(own) ||
         kube_is_system(own))
         return;
-    err_hint(problem, "to allow it: kubectl annotate %s %s --namespace=%s %s=enabled", resource,
-             ref.name, own, KUBE_FORCE_ANNOTATION);
+    err_hint(problem, "to allow it: kubectl annotate %s %s --namespace=%s %s=enabled%s%s", resource,
+             ref.name, own, KUBE_FORCE_ANNOTATION, again ? " && " : "", again ? again : "");
 }
 
 /* ERR_INVALID ImmutableField. */

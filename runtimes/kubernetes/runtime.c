@@ -54,8 +54,10 @@ static int health(struct runtime_session *session, const struct runtime_target *
                   const struct observation *seen, const struct runtime_call *call,
                   struct health *ret, struct error *error)
 {
-    (void)session, (void)target, (void)call, (void)error;
+    (void)target, (void)error;
     kube_health(seen->result, ret);
+    if (ret->status == HEALTH_PROGRESSING || ret->status == HEALTH_FAILED)
+        kube_add_cause(session, seen->result, call, ret);
     return 0;
 }
 
@@ -67,6 +69,7 @@ const struct runtime_ops kube_runtime_ops = {
     .open = session_open,
     .close = session_unref,
     .prefetch = kube_prefetch,
+    .list_own = kube_list_own,
     .read = kube_read,
     .plan = kube_plan,
     .step_free = kube_step_free,

@@ -29,6 +29,11 @@
  * forbids it. */
 #define KUBE_FORCE_ANNOTATION "api.kusion.io/force"
 
+/* On a Spec: another value requests a reconcile now. */
+#define KUBE_RECONCILE_ANNOTATION "api.kusion.io/reconcile-requested-at"
+/* The command that sets it; free(). NULL: the names are not to be typed. */
+char *kube_reconcile_command(const char *namespace_name, const char *name);
+
 struct kube_runtime_config {
     struct kube_cluster cluster;
     const struct clock_source *clock;

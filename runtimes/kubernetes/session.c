@@ -55,6 +55,7 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
     pthread_mutex_init(&session->lock, NULL);
     strmap_init(&session->defined);
     strmap_init(&session->wanted);
+    strmap_init(&session->causes);
     return session;
 }
 
@@ -98,6 +99,7 @@ void session_unref(struct runtime_session *session)
     value_unref(session->rules);
     free_keys(&session->defined);
     free_keys(&session->wanted);
+    kube_forget_causes(session);
     cluster_cache_unref(session->cache);
     pthread_mutex_destroy(&session->lock);
     free(session);

@@ -58,6 +58,8 @@ struct runtime_session {
     char *other_spec;            /* the Spec that was last found to own an object; NULL: none */
     bool is_other_gone;          /* it does not exist any more */
     unsigned n_searches;         /* kinds that were looked for in all groups */
+    struct strmap causes;        /* cause.c */
+    int64_t cause_asked;         /* ms, monotonic: when it was last asked for one */
 };
 
 /* ---- session.c ---- */
@@ -160,6 +162,10 @@ bool session_lacks_namespace(struct runtime_session *session, const char *name,
  * no request is sent for that. */
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
                       const struct runtime_call *call, struct error *error);
+/* The command that allows to list these kinds ("pods,events") in a namespace; free(). NULL: it is
+ * not the Spec's author's to ask for. */
+char *session_list_command(const struct runtime_session *session, const char *in,
+                           const char *resources);
 /* Adds to the line of the message. The API server's text before it is cut rather than the words. */
 void kube_add_words(struct error *error, const char *words);
 /* The name of roles and bindings in the commands of hints. All names of one service account begin
@@ -167,6 +173,10 @@ void kube_add_words(struct error *error, const char *words);
 char *session_rights_name(const struct runtime_session *session, const char *which);
 /* "widgets.example.com": a kind as kubectl names it. */
 char *kube_kind_resource(const struct kube_kind *kind);
+
+/* kube_reconcile_command() of the session's Spec; free(). NULL: a Preview, or a Spec whose plans
+ * need an approval. */
+char *session_reconcile_command(const struct runtime_session *session);
 
 /* Letters, digits, dots and dashes: no shell and no kubectl takes it for anything but a name. */
 bool kube_is_plain(const char *name);
@@ -226,6 +236,7 @@ struct kube_detail {
     /* Of an object that was read whole: references, or NULL. */
     const struct value *taken;  /* managers_take() of its managedFields */
     const struct value *fields; /* those of our manager, after that takeover */
+    const struct value *managers; /* its managedFields */
 };
 
 /* The detail of an existing object; NULL: it is absent. */
@@ -247,6 +258,11 @@ int kube_prefetch(struct runtime_session *session, const struct runtime_target *
                   const struct runtime_call *call, struct observation *ret, struct error *error);
 int kube_read(struct runtime_session *session, const struct runtime_target *target,
               const struct runtime_call *call, struct runtime_outcome *ret, struct error *error);
+
+/* ---- list_own.c ---- */
+
+int kube_list_own(struct runtime_session *session, const struct value *ids,
+                  const struct runtime_call *call, const struct value **ret, struct error *error);
 
 /* ---- definition.c ---- */
 
@@ -273,6 +289,15 @@ void kube_explain_unserved(struct runtime_session *session, const struct value *
 /* Checks that deleting an object would not delete objects of others with it. */
 int kube_may_delete(struct runtime_session *session, const struct value *attributes,
                     const struct runtime_call *call, struct error *error);
+
+/* ---- cause.c ---- */
+
+/* Adds to what is not healthy why that is so: what the Pods and the Events of the object say, read
+ * as the Spec's account. Not at each look, and with bounded requests. A failed request changes
+ * nothing but what the message says. object: as it was read. */
+void kube_add_cause(struct runtime_session *session, const struct value *object,
+                    const struct runtime_call *call, struct health *health);
+void kube_forget_causes(struct runtime_session *session);
 
 /* ---- step.h has plan() and apply() ---- */
 

@@ -1,6 +1,7 @@
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "runtimes/terraform/import.h"
 #include "runtimes/terraform/session.h"
 
 /* What the provider says is there after an error. Nothing: what was there before is kept, because
@@ -100,10 +101,25 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
     return r < 0 ? r : check_result(step, visit, ret, error);
 }
 
+/* What the provider says after a change. */
+struct said {
+    const struct tf_step *step;
+    const struct runtime_outcome *outcome;
+};
+
+static void hide_secrets(const void *arg, struct error *failure)
+{
+    const struct said *said = arg;
+
+    redact_error(failure, &said->outcome->now.result, 1);
+    need_redact(said->step->need, failure);
+}
+
 int tf_apply(struct runtime_step *base, const struct runtime_call *call,
              struct runtime_outcome *ret, struct error *error)
 {
     const struct tf_step *step = (const struct tf_step *)base;
+    const struct said said = {step, ret};
     struct visit visit;
     struct error failure = {0};
     int r;
@@ -124,9 +140,10 @@ int tf_apply(struct runtime_step *base, const struct runtime_call *call,
     if (r >= 0)
         r = carry_out(step, &visit, ret, &failure);
     if (r < 0) {
-        redact_error(&failure, &ret->now.result, 1);
-        need_redact(step->need, &failure);
+        hide_secrets(&said, &failure);
         visit_blame(&visit, &failure);
+    } else {
+        ret->warnings = visit_warnings(&visit, hide_secrets, &said);
     }
     visit_end(&visit);
     return err_copy(error, &failure);
@@ -134,14 +151,25 @@ int tf_apply(struct runtime_step *base, const struct runtime_call *call,
 
 /* ---- Reading ---- */
 
+/* Of an object that State does not know, the import id is asked for. */
+static int load_state(const struct runtime_target *target, struct visit *visit,
+                      struct tf_state *ret, struct error *error)
+{
+    const struct value *id = value_get(target->extensions, IMPORT_ID);
+    int r;
+
+    if (target->prior->status == RECORD_CREATING && id)
+        return import_read(visit, id, ret, error);
+    r = memory_load(&visit->type, target->prior->memory, ret, error);
+    return r < 0 || tf_state_is_null(ret) ? r : resource_read(&visit->type, ret, error);
+}
+
 static int read_state(const struct runtime_target *target, struct visit *visit,
                       struct runtime_outcome *ret, struct error *error)
 {
     _cleanup_(tf_state_done) struct tf_state state = TF_STATE_INIT;
-    int r = memory_load(&visit->type, target->prior->memory, &state, error);
+    int r = load_state(target, visit, &state, error);
 
-    if (r >= 0 && !tf_state_is_null(&state))
-        r = resource_read(&visit->type, &state, error);
     if (r >= 0)
         r = visit_observe(visit, &state, target->prior->attributes,
                           value_get(target->prior->memory, "sensitive"), ret, error);

@@ -13,6 +13,8 @@
 #include "runtimes/terraform/session.h"
 #include "runtimes/terraform/tfstate/address.h"
 
+#define EPHEMERAL_PREFIX "ephemeral." /* as Terraform has it in addresses */
+
 /* The checks of one Spec. */
 struct checks {
     const struct tf_runtime *runtime;
@@ -130,15 +132,14 @@ static void check_provider(struct check *check, const struct tf_runtime *runtime
 {
     const struct place at = {.above = in, .key = "provider"};
     _cleanup_(source_done) struct source source = {0};
+    _cleanup_free_ char *refusal = NULL;
     struct error error = {0};
 
     if (target_source(resource->id, resource->extensions, &source, &error) < 0)
         check_problem(check, INVALID_SPEC, &at, "%s", error.message);
     else if (!pool_find_allowed(runtime->pool, &source))
-        check_problem(check, UNSUPPORTED, &at,
-                      "the provider %s is not one that the operator may run: its flag "
-                      "--terraform-provider names those",
-                      source.shown);
+        check_problem(check, UNSUPPORTED, &at, "%s",
+                      refusal = pool_refusal(runtime->pool, &source));
 }
 
 /* In Terraform's own files these are evaluated. */
@@ -236,6 +237,11 @@ static void check_resource(void *state, struct check *check, size_t index,
         check_problem(check, INVALID_SPEC, &at_type, "%s", error.message);
     else if (data_is(type))
         check_data(check, resource->extensions, &in, type);
+    else if (str_has_prefix(type, EPHEMERAL_PREFIX))
+        check_problem(
+            check, UNSUPPORTED, &at_type,
+            "ephemeral resources are not supported: use the resource itself, whose secret "
+            "values State keeps in Secrets, or a Secret that the cluster has");
 }
 
 static void end(void *state, struct check *check)

@@ -57,6 +57,7 @@ static int begin(struct runtime_session *session, struct reading *reading,
 static int configure(struct reading *reading, struct error *error)
 {
     const struct tf_block *block = reading->visit.schema->block;
+    struct error refusal = {0};
     struct path path;
     int r;
 
@@ -67,7 +68,13 @@ static int configure(struct reading *reading, struct error *error)
     path_done(&path);
     if (r >= 0)
         r = tf_encode(&reading->config, reading->wanted, block->type, error);
-    return r < 0 ? r : data_validate(&reading->visit.type, &reading->config, error);
+    if (r < 0)
+        return r;
+    r = data_validate(&reading->visit.type, &reading->config, &refusal);
+    /* What is not known yet may have no type yet: it is asked again when it is read. */
+    return r == ERR_INVALID && tf_type_is_open(block->type, reading->wanted)
+               ? 0
+               : err_copy(error, &refusal);
 }
 
 /* ---- Reading ---- */
@@ -129,8 +136,9 @@ static int plan(struct reading *reading, struct error *error)
 }
 
 /* What the schema calls sensitive is known here alone. */
-static void hide_secrets(const struct reading *reading, struct error *failure)
+static void hide_secrets(const void *arg, struct error *failure)
 {
+    const struct reading *reading = arg;
     const struct runtime_step *step = &reading->step->base;
 
     redact_error(failure, (const struct value *const[]){step->result, step->attributes}, 2);
@@ -151,6 +159,7 @@ int data_plan(struct runtime_session *session, const struct runtime_target *targ
         visit_blame(&reading.visit, &failure);
         return err_copy(error, &failure);
     }
+    reading.step->base.warnings = visit_warnings(&reading.visit, hide_secrets, &reading);
     *ret = &reading.step->base;
     reading.step = NULL;
     return 0;

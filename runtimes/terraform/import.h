@@ -1,15 +1,13 @@
 /*
- * A resource's extension `kusionstack.io/import-id`: the object that the provider knows by this id
- * is taken over. It counts until State has a record of the resource, and State never has it: the id
- * may be a secret, as that of a random_password is.
+ * Taking over the object that the provider knows by the id of a resource's extensions
+ * (engine/spec/import_id.h).
  */
 #ifndef RUNTIMES_TERRAFORM_IMPORT_H
 #define RUNTIMES_TERRAFORM_IMPORT_H
 
 #include "engine/runtime.h"
+#include "engine/spec/import_id.h"
 #include "runtimes/terraform/session.h"
-
-#define IMPORT_ID "kusionstack.io/import-id"
 
 /* The id by which the target's object is to be taken over: a string, or VALUE_UNKNOWN. Borrowed.
  * NULL: there is none, or it does not count any more. */

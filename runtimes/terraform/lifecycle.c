@@ -1,32 +1,12 @@
 #include "runtimes/terraform/lifecycle.h"
 
-#include <string.h>
-
+#include "engine/base/path.h"
 #include "engine/base/str.h"
-
-#define MOST_KEYS 16 /* of a path */
+#include "runtimes/terraform/ignore.h"
 
 static const char *const flags[] = {"createBeforeDestroy", "preventDestroy"};
 
 /* ---- Checking ---- */
-
-/* Cuts the path at its dots. 0: it is no path. */
-static size_t cut(char *path, const char *keys[MOST_KEYS])
-{
-    size_t n = 0;
-
-    while (path && n < MOST_KEYS) {
-        char *dot = strchr(path, '.');
-
-        if (dot)
-            *dot++ = '\0';
-        if (!*path || strpbrk(path, "[] "))
-            return 0;
-        keys[n++] = path;
-        path = dot;
-    }
-    return path ? 0 : n;
-}
 
 static int check_paths(const struct value *paths, struct error *error)
 {
@@ -35,14 +15,16 @@ static int check_paths(const struct value *paths, struct error *error)
     if (paths && !value_is(paths, VALUE_ARRAY))
         return err_set(error, ERR_INVALID, NULL, "ignoreChanges: must be a list, or \"all\"");
     for (size_t i = 0; i < value_count(paths); i++) {
-        _cleanup_free_ char *path = str_new(value_string(value_at(paths, i)));
-        const char *keys[MOST_KEYS];
+        const char *path = value_string(value_at(paths, i));
+        struct error problem = {0};
 
-        if (!path || !cut(path, keys))
+        if (!path)
             return err_set(error, ERR_INVALID, NULL,
-                           "ignoreChanges[%zu]: must be an argument's name, or names with dots "
-                           "between them",
+                           "ignoreChanges[%zu]: must be the path of an argument, such as tags or "
+                           "spec[0].replicas",
                            i);
+        if (!path_check(path, &problem))
+            return err_set(error, ERR_INVALID, NULL, "ignoreChanges[%zu]: %s", i, problem.message);
     }
     return 0;
 }
@@ -84,48 +66,23 @@ bool lifecycle_prevents_destroy(const struct value *extensions)
     return value_bool(setting(extensions, "preventDestroy"), false);
 }
 
-static const struct value *at(const struct value *value, const char *const *keys, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        value = value_get(value, keys[i]);
-    return value;
-}
-
-static bool is_map(const struct tf_type *type, const char *const *keys, size_t n)
-{
-    for (size_t i = 0; i < n && type; i++)
-        type = type->kind == TF_OBJECT ? tf_type_member(type, keys[i], strlen(keys[i])) : NULL;
-    return type && type->kind == TF_MAP;
-}
-
-/* A key of a map comes back, or goes. */
-static const struct value *keep_key(const struct value *config, const struct value *kept,
-                                    const char *const *keys, size_t n)
-{
-    const struct value *map = at(config, keys, n - 1);
-
-    if (!map || value_is(map, VALUE_UNKNOWN))
-        return value_ref(config);
-    if (kept)
-        return value_with_path(config, keys, n, kept);
-    return at(config, keys, n) ? value_without_path(config, keys, n) : value_ref(config);
-}
-
-/* A path that the state or the configuration does not have changes nothing, unless it ends in a key
- * of a map. */
-static const struct value *keep(const struct value *config, const struct value *before,
-                                const struct tf_type *type, const char *const *keys, size_t n)
-{
-    const struct value *kept = at(before, keys, n);
-
-    if (n > 1 && is_map(type, keys, n - 1))
-        return keep_key(config, kept, keys, n);
-    return kept && at(config, keys, n) ? value_with_path(config, keys, n, kept) : value_ref(config);
-}
-
 static bool ignores_all(const struct value *extensions)
 {
     return str_equal(value_string(setting(extensions, "ignoreChanges")), "all");
+}
+
+int lifecycle_check_paths(const struct value *extensions, const struct tf_block *block,
+                          struct error *error)
+{
+    const struct value *paths = setting(extensions, "ignoreChanges");
+    int r = 0;
+
+    for (size_t i = 0; value_is(paths, VALUE_ARRAY) && i < value_count(paths) && r >= 0; i++) {
+        r = ignore_check(value_string(value_at(paths, i)), block->type, error);
+        if (r < 0)
+            err_wrap(error, "extensions.lifecycle.ignoreChanges[%zu]", i);
+    }
+    return r;
 }
 
 static const struct value *keep_paths(const struct value *extensions, const struct tf_block *block,
@@ -135,11 +92,9 @@ static const struct value *keep_paths(const struct value *extensions, const stru
     const struct value *kept = value_ref(config);
 
     for (size_t i = 0; value_is(paths, VALUE_ARRAY) && i < value_count(paths) && kept; i++) {
-        _cleanup_free_ char *path = str_new(value_string(value_at(paths, i)));
         _cleanup_value_ const struct value *last = kept;
-        const char *keys[MOST_KEYS];
 
-        kept = keep(last, before, block->type, keys, cut(path, keys));
+        kept = ignore_apply(value_string(value_at(paths, i)), block->type, last, before);
     }
     return kept;
 }

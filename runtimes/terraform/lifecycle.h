@@ -3,8 +3,9 @@
  *
  *   createBeforeDestroy: true   a replacement creates the new object before it deletes the old one
  *   preventDestroy: true        an object is never deleted or replaced
- *   ignoreChanges: [tags, "network.zone"], or all
- *                               what these arguments are is not changed once the object exists
+ *   ignoreChanges: [tags, "spec[0].replicas"], or all
+ *                               what these arguments are is not changed once the object exists;
+ *                               the paths are those of ignore.h
  */
 #ifndef RUNTIMES_TERRAFORM_LIFECYCLE_H
 #define RUNTIMES_TERRAFORM_LIFECYCLE_H
@@ -15,6 +16,11 @@
 
 /* ERR_INVALID: it is not as above; the message begins with the field ("ignoreChanges[0]: …"). */
 int lifecycle_check(const struct value *lifecycle, struct error *error);
+
+/* ERR_INVALID InvalidAttribute: a path of ignoreChanges leads nowhere in the schema. The message
+ * begins with the field of the resource. */
+int lifecycle_check_paths(const struct value *extensions, const struct tf_block *block,
+                          struct error *error);
 
 bool lifecycle_creates_first(const struct value *extensions);
 bool lifecycle_prevents_destroy(const struct value *extensions);

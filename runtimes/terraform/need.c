@@ -28,6 +28,7 @@ struct need *need_new(const struct source *source, const struct need_owner *owne
     need->known = known_ref(owner->known);
     hash_add_str(hash, owner->namespace_name);
     hash_add_str(hash, owner->account ? owner->account : "");
+    hash_add_str(hash, owner->is_preview ? "preview" : "");
     add(hash, configuration);
     add(hash, owner->environment);
     hash_finish_hex(hash, need->key);

@@ -7,6 +7,7 @@
 #define RUNTIMES_TERRAFORM_NEED_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
@@ -31,6 +32,8 @@ struct need_owner {
     const char *account;             /* the ServiceAccount's name, or NULL */
     const struct value *environment; /* or NULL */
     struct known *known;             /* or NULL */
+    bool is_preview; /* of resources that are not the Spec's: whoever wrote them must not find what
+                        the Spec left in a process, or in its folder */
 };
 
 /* configuration: resolved, without unknown values; or NULL. */

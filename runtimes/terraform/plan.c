@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "engine/base/duration.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
@@ -139,6 +140,20 @@ static int configure(struct planning *planning, struct error *error)
     if (r < 0 || is_accepted(planning))
         return r;
     return resource_validate(&planning->visit.type, &planning->step->config, error);
+}
+
+/* What is wrong with the arguments and with what is to be ignored of them, both at once. */
+static int check_written(struct planning *planning, struct error *error)
+{
+    struct error of_arguments = {0}, of_paths = {0};
+    int r = configure(planning, &of_arguments);
+
+    if (lifecycle_check_paths(planning->target->extensions, planning->visit.schema->block,
+                              &of_paths) < 0)
+        return of_arguments.code ? err_set(error, of_arguments.code, of_arguments.reason, "%s; %s",
+                                           of_arguments.message, of_paths.message)
+                                 : err_copy(error, &of_paths);
+    return r < 0 ? err_copy(error, &of_arguments) : 0;
 }
 
 /* What is ignored is not changed by what a legacy provider makes of the configuration, either. */
@@ -285,6 +300,26 @@ static int refuse_import(const struct planning *planning, const char *reason, st
                    reason);
 }
 
+/* Whoever approves it sees which object it is, also where nothing of it changes: the resource's
+ * name is the author's choice. The import id is not shown, because for some types it is a secret;
+ * what the provider calls the object's `id` is, unless that is sensitive. */
+static char *describe_adoption(const struct planning *planning)
+{
+    const struct value *id = value_get(planning->before, "id");
+    struct buf text = BUF_INIT;
+
+    buf_add_str(&text, "takes over ");
+    if (planning->found)
+        buf_printf(&text, "%s of Terraform's state", value_get_string(planning->found, "address"));
+    else
+        buf_add_str(&text, "an existing object");
+    if (value_string(id) && !value_is_sensitive(id)) {
+        buf_add_str(&text, ", id ");
+        json_write(&text, id, JSON_VISIBLE);
+    }
+    return buf_take(&text);
+}
+
 /* What is recorded before the change is sent finds the object. Without a change, what was planned
  * is the object as it is. */
 static int fill_adopt(struct planning *planning, struct error *error)
@@ -297,6 +332,7 @@ static int fill_adopt(struct planning *planning, struct error *error)
     if (r < 0)
         return r;
     fill_changed(planning, PLAN_ADOPT);
+    step->reason = describe_adoption(planning);
     planning->step->is_as_wanted = !is_changed;
     if (is_changed)
         return 0;
@@ -346,7 +382,7 @@ static int plan_object(struct planning *planning, struct error *error)
     step->attributes = tf_mark(planning->visit.schema->block, planning->target->attributes);
     planning->step->sensitive =
         tf_sensitive_paths(planning->visit.schema->block, planning->target->attributes);
-    r = configure(planning, error);
+    r = check_written(planning, error);
     if (r < 0)
         return r;
     step->before = value_ref(planning->before);
@@ -463,8 +499,9 @@ static struct runtime_step *deferred(const struct runtime_target *target, const 
 
 /* The engine does not know what was read and planned; and what the schema calls sensitive is known
  * here alone as long as there is no plan. */
-static void hide_secrets(const struct planning *planning, struct error *failure)
+static void hide_secrets(const void *arg, struct error *failure)
 {
+    const struct planning *planning = arg;
     const struct tf_schema *schema = planning->visit.schema;
     _cleanup_value_ const struct value *wanted =
         schema && planning->wanted ? tf_mark(schema->block, planning->wanted) : NULL;
@@ -477,6 +514,14 @@ static void hide_secrets(const struct planning *planning, struct error *failure)
     if (planning->found)
         takeover_redact(&planning->visit, planning->found, failure);
     visit_blame(&planning->visit, failure);
+}
+
+/* The provider refused what it was told without a type: values of a dynamic attribute that are not
+ * known yet. It may accept them. */
+static bool may_be_accepted_later(const struct planning *planning, const struct error *failure)
+{
+    return str_equal(failure->reason, "ProviderError") && planning->wanted &&
+           tf_type_is_open(planning->visit.schema->block->type, planning->wanted);
 }
 
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,
@@ -507,10 +552,15 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
                                : plan_removal(&planning, &failure);
     if (r < 0) {
         hide_secrets(&planning, &failure);
-        return err_copy(error, &failure);
+        if (!may_be_accepted_later(&planning, &failure))
+            return err_copy(error, &failure);
+        err_wrap(&failure, "it cannot be planned before all its values are known");
+        *ret = deferred(target, failure.message);
+        return 0;
     }
     planning.step->provider = str_new(planning.visit.instance->provider->key);
     planning.step->provider_name = str_new(planning.visit.instance->provider->name);
+    planning.step->base.warnings = visit_warnings(&planning.visit, hide_secrets, &planning);
     *ret = &planning.step->base;
     planning.step = NULL;
     return 0;

@@ -17,9 +17,12 @@
 #define IDLE_TIME      60000 /* ms until a process that is not used is stopped */
 #define UNUSED_TIME    60000 /* ms without a process until a provider is forgotten */
 #define SWEEP_INTERVAL 5000  /* ms */
-#define RETIRE_TIME    10000 /* ms that a namespace waits for its first process */
-#define START_TIME     60000 /* ms for a process to start and to be configured */
-#define AGAIN          1
+#define LOOK_INTERVAL  1000  /* ms between looks at the memory of processes that are there */
+/* Bytes that a process may ask for at least: Go asks for much that it does not use. */
+#define LEAST_MEMORY (INT64_C(256) << 20)
+#define RETIRE_TIME  10000 /* ms that a namespace waits for its first process */
+#define START_TIME   60000 /* ms for a process to start and to be configured */
+#define AGAIN        1
 
 #define LATE_START                                                                            \
     "a start has 60 s, whatever the timeout of the Spec is: look whether what its provider "  \
@@ -54,6 +57,35 @@ const struct source *pool_find_allowed(const struct pool *pool, const struct sou
     return NULL;
 }
 
+char *pool_refusal(const struct pool *pool, const struct source *source)
+{
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text,
+               "the provider %s is not one that the operator may run; its flag "
+               "--terraform-provider allows ",
+               source->shown);
+    source_list(&text, pool->config.allowed, pool->config.n_allowed);
+    return buf_take(&text);
+}
+
+/* State may have objects of a provider that no flag allows any more. */
+static int check_allowed(const struct pool *pool, const struct source *source, struct error *error)
+{
+    _cleanup_free_ char *refusal = NULL;
+    struct error failure = {0};
+
+    if (pool_find_allowed(pool, source))
+        return 0;
+    refusal = pool_refusal(pool, source);
+    err_set(&failure, ERR_UNSUPPORTED, "ProviderNotAllowed", "%s", refusal);
+    err_hint(&failure,
+             "with that flag (in the chart: terraform.providers) it goes on by itself; to leave "
+             "the object where it is, set deletionPolicy: Orphan for a Spec that is being deleted, "
+             "prune: false for a resource that was taken out of the Spec");
+    return err_copy(error, &failure);
+}
+
 /* ---- Starting a process ---- */
 
 /* A package that the lock file lists is the platform's choice, for all Specs. */
@@ -73,21 +105,21 @@ static int check_package(struct pool *pool, const struct need *need, const struc
 static int find_program(struct pool *pool, const struct need *need, const struct plugin_call *call,
                         struct found *ret, struct error *error)
 {
-    const struct source *allowed = pool_find_allowed(pool, &need->source);
-    int r;
+    const struct finder_ask ask = {.namespace_name = need->namespace_name,
+                                   .allowed = pool_find_allowed(pool, &need->source),
+                                   .wanted = &need->source,
+                                   .known = need->known};
+    int r = finder_find(pool->finder, &ask, call->deadline, call->cancel, ret, error);
 
-    if (!allowed)
-        return err_set(error, ERR_UNSUPPORTED, "ProviderNotAllowed",
-                       "the provider %s is not one that the operator may run: its flag "
-                       "--terraform-provider names those",
-                       need->source.shown);
-    r = finder_find(pool->finder,
-                    &(struct finder_ask){.namespace_name = need->namespace_name,
-                                         .allowed = allowed,
-                                         .wanted = &need->source,
-                                         .known = need->known},
-                    call->deadline, call->cancel, ret, error);
     return r < 0 ? r : check_package(pool, need, ret, error);
+}
+
+/* What one may ask for: so it takes no more than all may have between two looks. 0: no limit. */
+static int64_t memory_of_process(const struct pool *pool)
+{
+    int64_t most = quota_most_memory(pool->config.memory);
+
+    return most && most < LEAST_MEMORY ? LEAST_MEMORY : most;
 }
 
 static int start(struct pool *pool, struct instance *instance, const struct need *need,
@@ -103,6 +135,7 @@ static int start(struct pool *pool, struct instance *instance, const struct need
                                              .program = instance->provider->program,
                                              .folder = pool->folder,
                                              .environment = (const char *const *)environment,
+                                             .max_memory = memory_of_process(pool),
                                              .allow_unconfined = pool->config.allow_unconfined},
                      call, &instance->plugin, error);
     if (r >= 0)
@@ -284,14 +317,38 @@ static bool forget_unused(struct pool *pool)
     return true;
 }
 
+/* Frees the lock if it stops an idle one. One in use ends with its calls. */
+static bool end_grown(struct pool *pool)
+{
+    struct pooled *pooled, *grown;
+
+    LIST_FOREACH(pooled, &pool->list, entry) {
+        pooled_look(pooled);
+    }
+    grown = pooled_find_grown(&pool->list, pool->config.memory);
+    if (!grown)
+        return false;
+    if (!grown->users) {
+        stop_one(pool, grown);
+        return true;
+    }
+    grown->is_retired = true;
+    plugin_kill_for_memory(grown->base.plugin);
+    return false;
+}
+
 static void *sweep(void *arg)
 {
     struct pool *pool = arg;
 
     pthread_mutex_lock(&pool->lock);
-    while (!pool->stopping)
-        if (!stop_idle(pool) && !forget_unused(pool))
-            system_clock.wait(&system_clock, &pool->changed, &pool->lock, now() + SWEEP_INTERVAL);
+    while (!pool->stopping) {
+        bool is_watching = pool->config.memory && !LIST_EMPTY(&pool->list);
+
+        if (!stop_idle(pool) && !forget_unused(pool) && !end_grown(pool))
+            system_clock.wait(&system_clock, &pool->changed, &pool->lock,
+                              now() + (is_watching ? LOOK_INTERVAL : SWEEP_INTERVAL));
+    }
     pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
@@ -314,7 +371,8 @@ static bool free_copies(void *arg, struct cache *cache, uint64_t bytes)
     return has_room;
 }
 
-/* With the lock: what all processes need is made when the first is started. */
+/* With the lock: what all processes need is made when the first is started. Without a provider that
+ * is allowed there is no folder for them. */
 static int begin_threads(struct pool *pool, struct error *error)
 {
     struct http_loop_config loop = {.name = "terraform",
@@ -437,10 +495,13 @@ static int take(struct pool *pool, const struct need *need, const struct plugin_
 int pool_take(struct pool *pool, struct need *need, const struct plugin_call *call,
               struct instance **ret, struct error *error)
 {
-    struct cancel_listener *listener = cancel_listen(call->cancel, on_cancel, pool);
+    struct cancel_listener *listener;
     struct pooled *pooled;
-    int r;
+    int r = check_allowed(pool, &need->source, error);
 
+    if (r < 0)
+        return r;
+    listener = cancel_listen(call->cancel, on_cancel, pool);
     pthread_mutex_lock(&pool->lock);
     r = begin_threads(pool, error);
     pthread_mutex_unlock(&pool->lock);

@@ -2,7 +2,8 @@
  * The processes of providers.
  *
  * A process serves everybody with the same provider, version, configuration, namespace and
- * ServiceAccount: what one tenant configured is never another one's. It is started when it is first
+ * ServiceAccount: what one tenant configured is never another one's. Previews of other resources
+ * than the Spec's have processes of their own (need.h). It is started when it is first
  * needed, stopped when it was idle for a while, and started anew when it has died or served many
  * calls, or has grown by much memory, because providers keep memory of each call; or when it has
  * left a call without an answer, because it may do so with all that follow.
@@ -15,6 +16,11 @@
  * stopped, or the caller waits. If a namespace that has no process waits for 10 s, the largest one
  * of the namespace with the most memory is retired: nobody gets it any more, and it ends when the
  * calls to it have. So a first process is waited for as long as somebody else's longest call takes.
+ *
+ * A process may grow during a call, by what its arguments ask for. So while there are processes,
+ * their memory is looked at every second. If they have much more than the limit together, the one
+ * that has grown by most of the namespace with the most memory is killed, and its calls fail
+ * (ProviderMemory); and no process gets more from the kernel than all may have.
  *
  * Idle ones are stopped as well when the copy of another package needs the room that theirs take
  * (package/cache.h).
@@ -34,7 +40,7 @@ struct pool_config {
     struct finder_config finder;   /* cache: NULL: in the folder; make_room is the pool's */
     const struct source *allowed;  /* providers that may run */
     size_t n_allowed;
-    const char *folder;            /* for temporary folders of processes */
+    const char *folder;            /* for temporary folders of processes; NULL: none may run */
     int64_t memory;                /* bytes of all processes; 0: no limit */
     int64_t start_time; /* ms for a process to start and to be configured; 0: 60 s */
     bool allow_unconfined;         /* plugin.h */
@@ -47,6 +53,8 @@ void pool_free(struct pool *pool);
 
 /* The provider of the flag --terraform-provider that allows this one; NULL: none does. */
 const struct source *pool_find_allowed(const struct pool *pool, const struct source *source);
+/* Why it may not run: that none does, and which are allowed. free() */
+char *pool_refusal(const struct pool *pool, const struct source *source);
 
 /* A process in use. */
 struct instance {

@@ -152,6 +152,50 @@ struct pooled *pooled_find_largest(struct pooled_list *list)
     return found;
 }
 
+/* Of one that is starting it is not known what it has. */
+static bool is_measured(const struct pooled *pooled)
+{
+    return pooled->phase == POOLED_READY && pooled->memory;
+}
+
+/* namespace_name: NULL: of all. */
+static int64_t measured_memory_of(const struct pooled_list *list, const char *namespace_name)
+{
+    const struct pooled *pooled;
+    int64_t memory = 0;
+
+    LIST_FOREACH(pooled, list, entry) {
+        if (is_measured(pooled) &&
+            (!namespace_name || str_equal(pooled->namespace_name, namespace_name)))
+            memory += pooled->memory;
+    }
+    return memory;
+}
+
+static int64_t growth_of(const struct pooled *pooled)
+{
+    return pooled->memory - pooled->first_memory;
+}
+
+struct pooled *pooled_find_grown(struct pooled_list *list, int64_t memory_limit)
+{
+    struct pooled *pooled, *found = NULL;
+    int64_t most = 0;
+
+    if (!memory_limit || measured_memory_of(list, NULL) <= quota_most_memory(memory_limit))
+        return NULL;
+    LIST_FOREACH(pooled, list, entry) {
+        int64_t memory = measured_memory_of(list, pooled->namespace_name);
+
+        if (!is_measured(pooled) || memory < most ||
+            (memory == most && found && growth_of(pooled) <= growth_of(found)))
+            continue;
+        found = pooled;
+        most = memory;
+    }
+    return found;
+}
+
 int64_t pooled_retire(struct pooled_list *list, const char *namespace_name, int64_t now,
                       int64_t interval)
 {

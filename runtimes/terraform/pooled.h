@@ -59,6 +59,10 @@ bool pooled_find_room(struct pooled_list *list, struct cache *cache, uint64_t by
 /* The largest that is not retired, of the namespace whose processes have the most memory; NULL: all
  * are retired. */
 struct pooled *pooled_find_largest(struct pooled_list *list);
+/* If together they have more than quota_most_memory(), as they were last looked at: the one that
+ * has grown by most since it was ready, of the namespace whose processes have the most memory;
+ * NULL: they have not. Those that are starting are neither counted nor found. */
+struct pooled *pooled_find_grown(struct pooled_list *list, int64_t memory_limit);
 /* Retires that one for a namespace, unless one was retired for it within the last `interval` and
  * has not ended yet: however many callers of a namespace wait, one process makes room. Returns when
  * that was. All times in ms. */

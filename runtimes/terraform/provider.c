@@ -207,7 +207,7 @@ static int learn(struct provider *provider, struct plugin *plugin, const char *w
     lists[0] = (struct listed){answer->resource_schemas, answer->n_resource_schemas, ""};
     lists[1] =
         (struct listed){answer->data_source_schemas, answer->n_data_source_schemas, DATA_PREFIX};
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, "schema", error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, "schema", NULL, error);
     if (r >= 0)
         r = keep_own(provider, answer, plugin_protocol(plugin), error);
     if (r >= 0)

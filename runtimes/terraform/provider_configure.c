@@ -22,7 +22,7 @@ static int send_configuration(struct plugin *plugin, const struct buf *config,
     r = plugin_call(plugin, PLUGIN_VALIDATE_PROVIDER, &validate.base, call, &valid, NULL, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(valid->diagnostics, valid->n_diagnostics, ROOT, error);
+    r = diagnostics_check(valid->diagnostics, valid->n_diagnostics, ROOT, NULL, error);
     tfplugin__validate_provider_response__free_unpacked(valid, NULL);
     if (r < 0)
         return r;
@@ -32,7 +32,7 @@ static int send_configuration(struct plugin *plugin, const struct buf *config,
     r = plugin_call(plugin, PLUGIN_CONFIGURE, &configure.base, call, &configured, NULL, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(configured->diagnostics, configured->n_diagnostics, ROOT, error);
+    r = diagnostics_check(configured->diagnostics, configured->n_diagnostics, ROOT, NULL, error);
     tfplugin__configure_response__free_unpacked(configured, NULL);
     return r;
 }

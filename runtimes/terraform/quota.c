@@ -52,3 +52,12 @@ enum quota_answer quota_ask(const struct quota_use *use)
         return ask_first(use);
     return use->of_namespace == 1 && use->retired ? ask_another(use) : ask_more(use);
 }
+
+int64_t quota_most_memory(int64_t memory_limit)
+{
+    int64_t most = memory_limit + memory_limit / 4;
+
+    if (!memory_limit)
+        return 0;
+    return most < 2 * QUOTA_USUAL_MEMORY ? 2 * QUOTA_USUAL_MEMORY : most;
+}

@@ -46,4 +46,8 @@ enum quota_answer {
 };
 enum quota_answer quota_ask(const struct quota_use *use);
 
+/* Bytes that all may have together while they run: a quarter beyond the limit, as much as is begun
+ * beyond it, and at least what two usual processes have. 0: there is no limit. */
+int64_t quota_most_memory(int64_t memory_limit);
+
 #endif

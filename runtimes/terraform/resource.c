@@ -106,7 +106,7 @@ int resource_validate(const struct resource_type *type, const struct buf *config
                     &answer, NULL, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
     tfplugin__validate_resource_response__free_unpacked(answer, NULL);
     return r;
 }
@@ -129,7 +129,7 @@ int resource_upgrade(const struct resource_type *type, int64_t version, const ch
                     &answer, NULL, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
     if (r >= 0)
         set_value(ret, answer->upgraded_state);
     tfplugin__upgrade_state_response__free_unpacked(answer, NULL);
@@ -157,7 +157,7 @@ int resource_move(const struct resource_type *type, const struct tf_origin *orig
                     error);
     if (r < 0)
         return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
     if (r >= 0) {
         set_value(&state->value, answer->target_state);
         set(&state->private, &answer->target_private);
@@ -187,7 +187,7 @@ static int read_as(const struct resource_type *type, const ProtobufCBinaryData *
                     error);
     if (r < 0)
         return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
     if (r >= 0) {
         set_value(&state->value, answer->new_state);
         set(&state->private, &answer->private_);
@@ -217,7 +217,7 @@ int data_validate(const struct resource_type *type, const struct buf *config, st
                     &answer, NULL, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
     tfplugin__validate_data_response__free_unpacked(answer, NULL);
     return r;
 }
@@ -239,7 +239,7 @@ int data_read(const struct resource_type *type, const struct buf *config, struct
                     NULL, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
     if (r >= 0)
         set_value(ret, answer->state);
     tfplugin__read_data_response__free_unpacked(answer, NULL);
@@ -294,7 +294,7 @@ int resource_import(const struct resource_type *type, const char *id, struct tf_
                     error);
     if (r < 0)
         return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
     if (r >= 0)
         r = read_imported(type, answer, ret, error);
     tfplugin__import_response__free_unpacked(answer, NULL);
@@ -331,7 +331,8 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
                     NULL, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(ret->answer->diagnostics, ret->answer->n_diagnostics, ROOT, error);
+    r = diagnostics_check(ret->answer->diagnostics, ret->answer->n_diagnostics, ROOT,
+                          type->warnings, error);
     if (r < 0)
         return r;
     set_value(&ret->planned.value, ret->answer->planned_state);
@@ -361,7 +362,7 @@ int resource_apply(const struct resource_type *type, const struct buf *prior,
     if (r < 0)
         return r;
     *ret_told = true;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
     set_value(&ret->value, answer->new_state);
     set(&ret->private, &answer->private_);
     tfplugin__apply_response__free_unpacked(answer, NULL);

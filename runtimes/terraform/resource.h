@@ -12,6 +12,7 @@
 #ifndef RUNTIMES_TERRAFORM_RESOURCE_H
 #define RUNTIMES_TERRAFORM_RESOURCE_H
 
+#include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/pool.h"
 
 /* Everything of a call that is the same for all calls of one visit. Borrowed. */
@@ -20,6 +21,7 @@ struct resource_type {
     const char *name; /* "random_password" */
     const struct tf_schema *schema;
     const struct plugin_call *call;
+    struct warnings *warnings; /* of the calls so far; NULL: they are dropped */
 };
 
 /* A state, and what the provider keeps beside it. */

@@ -26,6 +26,7 @@ static int open_session(struct runtime *runtime, const struct runtime_scope *sco
     session->account = str_new(value_get_string(scope->identity, "serviceAccountName"));
     session->environment = TAKE(environment);
     session->known = known_new(scope->records, scope->n_records, scope->context);
+    session->is_preview = scope->is_foreign;
     session->existing = value_ref(scope->existing);
     session->existing_error = scope->existing_error;
     *ret = session;
@@ -50,7 +51,8 @@ struct need *session_need(const struct runtime_session *session, const struct so
     const struct need_owner owner = {.namespace_name = session->namespace_name,
                                      .account = session->account,
                                      .environment = session->environment,
-                                     .known = session->known};
+                                     .known = session->known,
+                                     .is_preview = session->is_preview};
 
     return need_new(source, &owner, value_get(extensions, "providerMeta"));
 }

@@ -18,6 +18,7 @@ struct runtime_session {
     char *account;                   /* the ServiceAccount's name, or NULL */
     const struct value *environment; /* of providers (environment.h); or NULL */
     struct known *known;             /* which packages of providers may run */
+    bool is_preview;                 /* need.h */
     const struct value *existing;    /* takeover.h; or NULL */
     struct error existing_error;     /* if its code is set, it is not known what there is */
 };
@@ -47,12 +48,19 @@ struct visit {
     struct tf_schema *schema;
     struct plugin_call call;
     struct resource_type type;
+    struct warnings warnings; /* of the provider, in the calls so far */
 };
 
 /* Takes a process and the schema. type: borrowed for the visit. visit_end() also after an error. */
 int visit_begin(struct visit *visit, struct pool *pool, struct need *need, const char *type,
                 const struct runtime_call *call, struct error *error);
 void visit_end(struct visit *visit);
+
+/* The warnings, as a step or an outcome has them. hide: takes secrets out of each, as out of an
+ * error. A reference; NULL: there are none. */
+const struct value *visit_warnings(const struct visit *visit,
+                                   void (*hide)(const void *arg, struct error *warning),
+                                   const void *arg);
 
 /* Of an error that is a defect of the provider: whose, and what to do. */
 void visit_blame(const struct visit *visit, struct error *error);

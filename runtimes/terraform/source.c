@@ -99,3 +99,12 @@ void source_done(struct source *source)
     free(source->version);
     *source = (struct source){0};
 }
+
+void source_list(struct buf *to, const struct source *sources, size_t n)
+{
+    for (size_t i = 0; i < n && i < SOURCE_LIST; i++)
+        buf_printf(to, "%s%s%s%s", i ? ", " : "", sources[i].shown, sources[i].version ? " " : "",
+                   sources[i].version ? sources[i].version : "");
+    if (n > SOURCE_LIST)
+        buf_printf(to, ", and %zu more", n - SOURCE_LIST);
+}

@@ -6,6 +6,7 @@
 #ifndef RUNTIMES_TERRAFORM_SOURCE_H
 #define RUNTIMES_TERRAFORM_SOURCE_H
 
+#include "engine/base/buf.h"
 #include "engine/base/cleanup.h"
 #include "engine/base/error.h"
 
@@ -22,5 +23,9 @@ struct source {
 int source_read(const char *text, char separator, struct source *ret, struct error *error);
 void source_copy(struct source *to, const struct source *from);
 void source_done(struct source *source); /* accepts one that is all zeroes */
+
+#define SOURCE_LIST 16 /* that a list names; the rest is counted */
+/* Adds "hashicorp/random ~> 3.6, hashicorp/tls, and 3 more". */
+void source_list(struct buf *to, const struct source *sources, size_t n);
 
 #endif

@@ -73,15 +73,43 @@ int visit_begin(struct visit *visit, struct pool *pool, struct need *need, const
     if (r >= 0)
         r = provider_schema(visit->instance->provider, visit->instance->plugin, type, &visit->call,
                             &visit->schema, error);
-    visit->type = (struct resource_type){
-        .instance = visit->instance, .name = type, .schema = visit->schema, .call = &visit->call};
+    visit->type = (struct resource_type){.instance = visit->instance,
+                                         .name = type,
+                                         .schema = visit->schema,
+                                         .call = &visit->call,
+                                         .warnings = &visit->warnings};
     return r;
 }
 
 void visit_end(struct visit *visit)
 {
     tf_schema_unref(visit->schema);
+    warnings_done(&visit->warnings);
     pool_give_back(visit->pool, visit->instance);
+}
+
+const struct value *visit_warnings(const struct visit *visit,
+                                   void (*hide)(const void *arg, struct error *warning),
+                                   const void *arg)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *list = NULL;
+
+    if (!visit->warnings.count)
+        return NULL;
+    value_begin_array(b);
+    for (size_t i = 0; i < visit->warnings.count; i++) {
+        struct error warning = {0};
+
+        err_set(&warning, ERR_INVALID, NULL, "%s", visit->warnings.items[i]);
+        hide(arg, &warning);
+        value_add_string(b, warning.message);
+    }
+    if (visit->warnings.left_out)
+        value_add_printf(b, "and %zu more", visit->warnings.left_out);
+    value_end_array(b);
+    value_builder_finish(b, &list, NULL);
+    return list;
 }
 
 void visit_blame(const struct visit *visit, struct error *error)

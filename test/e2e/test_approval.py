@@ -55,11 +55,20 @@ def test_the_command_of_the_message_approves(spec):
 
 def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenant):
     spec = Approved(controlled, tenant, "web").apply([config_map("a", tenant)])
-    show, approve = snippets("approval.md")
+    show, approve, _ = snippets("approval.md")
     result = type_in(controlled, f"set -e\n{show}\n{approve}".replace("team-a", tenant))
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"create v1:ConfigMap:{tenant}:a" in result.stdout
     spec.wait("True", seconds=10)
+
+
+def test_the_command_of_the_page_rejects(controlled, tenant):
+    spec = Approved(controlled, tenant, "web").apply([config_map("a", tenant)])
+    name = spec.waiting()["metadata"]["name"]
+    _, _, reject = snippets("approval.md")
+    result = type_in(controlled, f"release=release/{name}\n{reject}".replace("team-a", tenant))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "rejected by kubectl-patch: not before Monday" in spec.wait("False")["message"]
 
 
 def test_approved_in_the_spec(spec):
@@ -74,6 +83,20 @@ def test_approved_in_the_spec(spec):
     drift(spec, "a", a="other")
     spec.look()
     spec.waiting(update=1)
+
+
+def test_another_account_is_another_plan(spec):
+    """Whoever may change the account after the approval in the Spec was written gets no further."""
+    spec.apply([config_map("a", spec.namespace)])
+    release = spec.waiting()
+    digest = release["status"]["plan"]["digest"]
+    spec.cluster.kubectl("create", "serviceaccount", "other", "-n", spec.namespace)
+    spec.cluster.kubectl("create", "rolebinding", "other", "--clusterrole=cluster-admin", "-n", spec.namespace,
+                         f"--serviceaccount={spec.namespace}:other")
+    body = {"spec": {"serviceAccountName": "other", "approval": {"approvedPlan": digest}}}
+    spec.generation = spec.cluster.api.patch(spec.path, body).must().object["metadata"]["generation"]
+    eventually(lambda: spec.phases() == ["cancelled", "awaitingApproval"])
+    assert spec.waiting()["status"]["plan"]["digest"] != digest and spec.data("a") is None
 
 
 @pytest.mark.parametrize("digest", ["0" * 64, "x"])

@@ -1,6 +1,7 @@
 """The chart, as Helm renders it, and its life in a real cluster. Nothing of it runs here: pods
 only look alive. test_chart_rights.py has what it may."""
 
+import re
 import tarfile
 
 import pytest
@@ -11,6 +12,7 @@ from kusion_e2e.cluster import KINDS, tool
 from kusion_e2e.controller import PROGRAM
 from kusion_e2e.paths import CHART, CRDS
 from kusion_e2e.rights import account, may
+from kusion_e2e.shell import type_in
 from kusion_e2e.wait import eventually
 
 
@@ -485,7 +487,14 @@ class TestLife:
 
     def test_notes(self, chart):
         said = chart.install().stdout
-        assert "--clusterrole=edit --serviceaccount=team-a:default" in said
+        assert "--clusterrole" not in said
+        for command in re.findall(r"^  (kubectl -n .* create (?:serviceaccount|role|rolebinding) .*)$", said,
+                                  re.MULTILINE):
+            done = type_in(chart.cluster, command)
+            assert done.returncode == 0, done.stderr
+        deployer = account(TEAM, "deployer")
+        eventually(lambda: may(chart.cluster, deployer, "create", "apps", "deployments", TEAM))
+        assert not may(chart.cluster, deployer, "list", "", "secrets", TEAM)
         assert "those of all its\nother ServiceAccounts" in said
         assert "all Specs and Releases, stay when" in said
         assert "\n\n\n" not in said.partition("NOTES:")[2]

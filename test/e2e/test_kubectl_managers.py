@@ -159,6 +159,8 @@ ROWS = {
     "label, ours": (["label", "--overwrite", "deployment/web", "own=2"],
                     path("metadata", "labels", "own"), True),
     "annotate": (["annotate", "deployment/web", "new=1"], NOTE, True),
+    "annotate, for the operator": (["annotate", "deployment/web", "api.kusion.io/force=enabled"],
+                                   path("metadata", "annotations", "api.kusion.io/force"), False),
     "set env": (["set", "env", "deployment/web", "EXTRA=1"], ENV, True),
     "set image": (["set", "image", "deployment/web", "c=nginx"], path(*TEMPLATE, "image"), True),
     "set resources": (["set", "resources", "deployment/web", "--limits=cpu=1"],
@@ -204,6 +206,37 @@ def test_scale_of_replicas_that_the_spec_has(web):
     web.apply(deployment(web.namespace, replicas=1)).ready()
     web.kubectl("scale", "deployment/web", "--replicas=2")
     eventually(lambda: web.get()["spec"]["replicas"] == 1)
+
+
+def scale(web, replicas):
+    web.cluster.api.patch(f"{web.path}/scale?fieldManager=horizontal-pod-autoscaler",
+                          {"spec": {"replicas": replicas}}).must()
+
+
+def test_an_autoscaler_that_writes_what_the_spec_sets_is_named(web):
+    """F20: until it stops."""
+    web.spec.apply([resource(deployment(web.namespace, replicas=1))], wait=False, interval="3s")
+    web.ready()
+
+    def fights():
+        if web.get()["spec"]["replicas"] == 1:
+            scale(web, 4)
+        drifted = web.spec.condition("Drifted")
+        assert drifted, web.spec.get()["status"].get("driftCorrections")
+        return drifted
+
+    drifted = eventually(fights, every=0.5)
+    assert (drifted["status"], drifted["reason"]) == ("True", "FieldFight")
+    assert f"{WEB.format(web.namespace)}: spec.replicas, changed by horizontal-pod-autoscaler (scale)" in \
+        drifted["message"], drifted
+    assert web.spec.condition()["status"] == "True"
+    web.spec.apply([resource(deployment(web.namespace))], wait=False, interval="3s")
+    web.ready()
+    assert not web.spec.condition("Drifted")  # of another generation
+    web.spec.apply([resource(deployment(web.namespace, replicas=1))], wait=False, interval="3s")
+    web.ready()
+    eventually(fights, every=0.5)
+    eventually(lambda: not web.spec.condition("Drifted"))  # it stopped
 
 
 @pytest.mark.parametrize("how", [[], ["--server-side", "--force-conflicts"]], ids=list(HOW))
@@ -258,6 +291,29 @@ def test_what_another_changed_and_put_back_is_ours_again(web):
     eventually(is_ours)
     web.cluster.api.patch(f"{web.path}?fieldManager=robot", {"metadata": {"labels": {"own": "theirs"}}}).must()
     eventually(lambda: web.labels() == {"own": "1"})
+
+
+def test_what_people_say_to_the_operator_stays(web):
+    """F4: control annotations and finalizers, through checks that undo what was set beside them."""
+    web.apply_with_kubectl(deployment(web.namespace))
+    web.kubectl("annotate", "deployment/web", "api.kusion.io/force=disabled", "note=1")
+    web.apply(deployment(web.namespace)).ready()
+    web.kubectl("annotate", "deployment/web", "api.kusion.io/deletion-guard=disabled", "note=1")
+    web.kubectl("patch", "deployment", "web", "--type=merge", "-p",
+                '{"metadata": {"finalizers": ["example.com/backup"], "labels": {"mark": "1"}}}')
+    eventually(lambda: "mark" not in web.labels() and "note" not in web.get()["metadata"]["annotations"])
+    now = web.get()["metadata"]
+    assert now["finalizers"] == ["example.com/backup"]
+    assert {"api.kusion.io/force": "disabled", "api.kusion.io/deletion-guard": "disabled"}.items() <= \
+        now["annotations"].items()
+    told = web.spec.get()["status"]["driftCorrections"]["changes"]
+    assert not any("api.kusion.io" in field or "finalizers" in field for one in told for field in one["fields"]), told
+    # What the Spec sets itself is the Spec's.
+    wanted = deployment(web.namespace)
+    wanted["metadata"]["annotations"] = {"api.kusion.io/force": "enabled"}
+    web.apply(wanted).ready()
+    assert web.get()["metadata"]["annotations"]["api.kusion.io/force"] == "enabled"
+    web.kubectl("patch", "deployment", "web", "--type=merge", "-p", '{"metadata": {"finalizers": null}}')
 
 
 def test_an_object_that_another_spec_had(web):

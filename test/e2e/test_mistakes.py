@@ -67,7 +67,8 @@ MISTAKES = {
     "9 an account that is missing": (
         lambda ns: [config_map("a", ns)],
         {"serviceAccountName": "deploer"}, "ServiceAccountNotFound",
-        ["tried again within 30 s", '"deploer"', "\nto create it: kubectl create serviceaccount deploer"]),
+        ['"deploer"', "\nto create it: kubectl create serviceaccount deploer",
+         "\nnext try within 30s; now: kubectl annotate spec spec "]),
     "13 a field that is mistyped": (
         lambda ns: [deployment(ns, imagePulPolicy="Always")],
         {}, "InvalidSchema", ["imagePulPolicy", "field not declared in schema"]),
@@ -86,13 +87,9 @@ MISTAKES = {
         lambda ns: [config_map("a", ns, depends_on=[f"v1:ConfigMap:{ns}:b"]),
                     config_map("b", ns, depends_on=[f"v1:ConfigMap:{ns}:a"])],
         {}, "CyclicDependency", [" -> "]),
-    "18 fields of later": (
-        lambda ns: [config_map("a", ns)],
-        {"ignore": [{"paths": ["/spec"]}], "conflictPolicy": "Fail"}, "Unsupported",
-        ["2 problems", "ignore", 'conflictPolicy: "Fail" is not supported by this version, only "Force"']),
     "20 a type that is mistyped": (
-        lambda ns: [{**config_map("a", ns), "type": "kubernetes"}],
-        {}, "InvalidSpec", ['unknown type "kubernetes"; supported: Kubernetes']),
+        lambda ns: [{**config_map("a", ns), "type": "Kubernets"}],
+        {}, "InvalidSpec", ['unknown type "Kubernets"; supported: Kubernetes']),
 }
 
 

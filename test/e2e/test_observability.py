@@ -12,6 +12,7 @@ import urllib.request
 import pytest
 import yaml
 
+from kusion_e2e.approved import Approved
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import PROGRAM, STATE, Controller
 from kusion_e2e.kinds import create, new_release
@@ -237,12 +238,16 @@ def test_specs_are_counted_by_what_ready_says(start, tenant):
     bad = [{"id": "nothing", "type": "Kubernetes", "attributes": {}}]
     Spec(cluster, tenant, "bad").apply(bad).wait("False")
     good.wait("True")
-    both = {("True", "ReconciliationSucceeded"): 1, ("False", "InvalidSpec"): 1}
-    eventually(lambda: specs_by(controller) == both)
+    held = Approved(cluster, tenant, "held").apply([config_map("b", tenant)])
+    held.waiting()
+    all_of_them = {("True", "ReconciliationSucceeded"): 1, ("False", "InvalidSpec"): 1,
+                   ("Unknown", "AwaitingApproval"): 1}
+    eventually(lambda: specs_by(controller) == all_of_them)
     assert controller.stop() == 0
     controller = start().wait_leading()  # it knows by the statuses, though it writes none
-    eventually(lambda: specs_by(controller) == both)
+    eventually(lambda: specs_by(controller) == all_of_them)
     Spec(cluster, tenant, "bad").delete()
+    held.delete()
     good.apply([config_map("a", tenant)], suspend=True)
     eventually(lambda: specs_by(controller) == {("True", "Suspended"): 1})
     good.apply([config_map("a", tenant)]).wait("True")
@@ -273,6 +278,35 @@ def info_of(spec):
     return {label: at_path(spec, path) for label, path in paths.items()}
 
 
+def alerts():
+    return {rule["alert"]: rule for group in yaml.safe_load((ROOT / "docs/alerts.yaml").read_text())["groups"]
+            for rule in group["rules"]}
+
+
+def selects(rule, labels):
+    """Whether a rule on kusion_spec_info is about a Spec with these labels."""
+    matches = {"=": lambda have, want: have == want, "!=": lambda have, want: have != want,
+               "=~": lambda have, want: re.fullmatch(want, have),
+               "!~": lambda have, want: not re.fullmatch(want, have)}
+    matchers = re.findall(r'(\w+)(=~|!~|!=|=)"([^"]*)"', rule["expr"])
+    return all(matches[how](labels.get(name, ""), want) for name, how, want in matchers)
+
+
+@pytest.mark.parametrize("ready, reason, stalled, expected", [
+    ("False", "InvalidSpec", "True", {"KusionSpecStalled", "KusionSpecNotReady"}),
+    ("False", "Unavailable", "", {"KusionSpecNotReady"}),
+    ("Unknown", "Progressing", "", {"KusionSpecNotReady"}),
+    ("Unknown", "AwaitingApproval", "", {"KusionPlanAwaitsApproval"}),
+    ("False", "RolledBack", "True", {"KusionSpecStalled"}),
+    ("False", "Suspended", "", set()),
+    ("True", "ReconciliationSucceeded", "", set()),
+])
+def test_alerts_about_a_spec(ready, reason, stalled, expected):
+    labels = {"ready": ready, "reason": reason, "stalled": stalled, "suspended": "false"}
+    assert {name for name, rule in alerts().items()
+            if "kusion_spec_info" in rule["expr"] and selects(rule, labels)} == expected
+
+
 def test_kube_state_metrics_finds_what_alerts_need(start, tenant):
     controller = start().wait_leading()
     bad = [{"id": "nothing", "type": "Kubernetes", "attributes": {}}]
@@ -288,10 +322,8 @@ def test_kube_state_metrics_finds_what_alerts_need(start, tenant):
     eventually(lambda: info_of(spec.get())["suspended"] is True)
     # Alerts name only what there is.
     served = set(re.findall(r"^(\w+)\{?", get(controller.metrics, "/metrics")[1], re.MULTILINE))
-    rules = [rule for group in yaml.safe_load((ROOT / "docs/alerts.yaml").read_text())["groups"]
-             for rule in group["rules"]]
     labels = set(info_of(spec.get()))
-    for rule in rules:
+    for rule in alerts().values():
         names = set(re.findall(r"\b(?:kusion|leader)_\w+", rule["expr"]))
         assert names and names <= served | {"kusion_spec_info"}, rule
         if "kusion_spec_info" in names:

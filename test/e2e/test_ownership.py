@@ -12,8 +12,9 @@ LABEL = "api.kusion.io/owner"
 
 
 def type_command(cluster, message):
-    """The commands at the end of a message, as a person types them."""
-    command = message[message.index("kubectl"):]
+    """The commands that a message gives before it says when it is tried again, as a person types
+    them."""
+    command = message[message.index("kubectl"):].partition("\nnext try within ")[0]
     path = f"{Path(tool('kubectl')).parent}:/usr/bin:/bin"
     cluster.run("env", f"PATH={path}", f"KUBECONFIG={cluster.kubeconfig}", "sh", "-ec", command)
 

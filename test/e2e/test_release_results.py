@@ -86,7 +86,7 @@ def test_failed_skipped_and_left_in_place(controlled, tenant):
     assert done["a"]["fields"] == [{"path": "data.a", "from": '"b"', "to": '"new"'}]
     assert done["bad"]["reason"] == "NamespaceNotFound" and "duration" in done["bad"]
     assert "it depends on" in done["after"]["message"] and "duration" not in done["after"]
-    assert status["summary"].startswith("1 of 3 failed: bad: namespaces ")
+    assert status["summary"].startswith("ConfigMap/bad: namespaces ")
     assert status["counts"] == {"total": 3, "succeeded": 1, "failed": 1, "skipped": 1, "pending": 0}
     spec.delete()
 
@@ -103,8 +103,8 @@ def test_fields_that_do_not_fit_are_counted(controlled, tenant):
 
 def test_it_says_by_what_it_was_superseded(controlled, tenant):
     spec = Spec(controlled, tenant).apply([config_map("a", tenant), held(tenant)])
-    summary = "1 of 2 done, waiting for held: Available: 0/1"
-    eventually(lambda: summary in [one["status"].get("summary") for one in spec.releases()])
+    summary = "1 of 2 done, waiting for Deployment/held: Available: 0/1"
+    eventually(lambda: [one for one in spec.releases() if one["status"].get("summary", "").startswith(summary)])
     spec.apply([config_map("a", tenant)]).wait("True")
     first, second = spec.releases()
     assert first["status"]["phase"] == "cancelled"

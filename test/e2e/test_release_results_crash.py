@@ -13,8 +13,8 @@ def test_fields_survive_a_kill(state_namespace, tenant):
         spec = Spec(cluster, tenant).apply([config_map("a", tenant)])
         spec.wait("True")
         spec.apply([config_map("a", tenant, {"a": "new"}), held(tenant)])
-        summary = "1 of 2 done, waiting for held: Available: 0/1"
-        eventually(lambda: summary in [one["status"].get("summary") for one in spec.releases()])
+        summary = "1 of 2 done, waiting for Deployment/held: Available: 0/1"
+        eventually(lambda: [one for one in spec.releases() if one["status"].get("summary", "").startswith(summary)])
         controller.crash()
         controller = Controller(cluster).wait_leading()
         cluster.kubectl("label", "pods", "-n", tenant, "-l", "kwok-hold", "kwok-hold-")

@@ -29,8 +29,8 @@ def run(controlled, tenant):
 def test_the_commands_of_the_page(run, tenant):
     assert len(snippets(PAGE)) == 3
     head, first, second = run(LIST)
-    assert head == "NAME OPERATION PHASE SUMMARY APPROVER AGE"
-    assert first.startswith("web-1 Apply succeeded 2 created ")
-    assert second.startswith("web-2 Apply failed 1 of 3 failed: extra: namespaces ")
+    assert head == "NAME OPERATION REVISION PHASE SUMMARY APPROVER AGE"
+    assert first.startswith("web-1 Apply 1 succeeded 2 created ")
+    assert second.startswith("web-2 Apply 2 failed ConfigMap/extra: namespaces ")
     assert run(RESULTS) == [f"create succeeded v1:ConfigMap:{tenant}:{name}" for name in "ab"]
     assert run(FIELDS) == [f"v1:ConfigMap:{tenant}:a", 'data.a: "b" -> "new"', 'data.c: -> "d"']

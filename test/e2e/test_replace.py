@@ -135,11 +135,12 @@ def test_what_holds_data_needs_its_own_annotation(controlled, tenant):
     cluster, spec = controlled, Spec(controlled, tenant)
     spec.apply([claim(tenant, "one")], wait=False).wait("True")
     old = uid(cluster, claim(tenant, "one"))
-    spec.apply([claim(tenant, "two")], wait=False, force=True, retryInterval="1s")
+    spec.apply([claim(tenant, "two")], wait=False, force=True, retryInterval="10m")
     ready = spec.wait("False")
     assert ready["reason"] == "ImmutableField" and "delete it with all that it holds" in ready["message"]
+    assert ready["message"].endswith("\nnext try within 10m")
     command = re.search(r"\nto allow it: (kubectl annotate .*)", ready["message"]).group(1)
-    type_in(cluster, command)
+    type_in(cluster, command)  # F5: and it is replaced at once
     spec.wait("True")
     assert uid(cluster, claim(tenant, "two")) not in (None, old)
     assert "annotations" not in get(cluster, claim(tenant, "two"))["metadata"] or \

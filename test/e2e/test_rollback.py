@@ -1,6 +1,8 @@
 """A Release by which a person rolls a Spec back, or destroys what it has made; and the hold of the
 Spec until it changes."""
 
+import json
+
 import pytest
 
 from kusion_e2e.requested import Requested
@@ -47,6 +49,25 @@ def test_rolls_back_to_a_revision_and_holds_the_spec(spec):
     assert phases(spec)[-1] == (4, "Rollback", "succeeded")
     assert spec.records()[-1]["spec"]["toRevision"] == 1
     assert "failingSince" not in spec.get()["status"]
+
+
+def test_a_preview_shows_what_a_rollback_would_do(spec):
+    three_revisions(spec)
+    shown = spec.wait_request(spec.request("Preview", toRevision=1))["status"]
+    assert shown["summary"].startswith("to revision 1: "), shown["summary"]
+    assert spec.data("a") == {"level": "three"} and spec.condition()["status"] == "True", "nothing is done"
+    fields = [field for one in shown["results"] if one["action"] == "update" for field in one["fields"]]
+    assert {"path": "data.level", "from": '"three"', "to": '"one"'} in fields, shown["results"]
+    done = spec.wait_request(spec.request("Rollback", toRevision=1))["status"]
+    record = spec.records()[-1]["status"]
+    assert record["plan"] == shown["plan"] or record["plan"]["digest"] == shown["plan"]["digest"]
+    assert done["revision"] == record["revision"] and record["summary"].startswith("to revision 1: ")
+
+
+def test_a_preview_of_a_revision_that_is_not_there(spec):
+    three_revisions(spec)
+    shown = spec.wait_request(spec.request("Preview", toRevision=99), "failed")
+    assert "the Spec of revision 99 is not there any more, or never was" in json.dumps(shown["status"])
 
 
 def test_the_hold_ends_when_the_spec_changes(spec):

@@ -114,13 +114,12 @@ def test_replacing_takes_what_cannot_live_without_it(spec, cloud):
     assert cloud.only("user")["attributes"]["fixed"] == cloud.only("db")["id"]
 
 
-def test_one_that_cannot_be_planned_before_another_is_made_comes_in_a_second_round(spec, cloud):
-    spec.apply([thing("far", extensions={"region": reference("db", "address")}), thing("db")],
-               retryInterval="2s")
-    assert spec.wait("False")["reason"] == "Deferred"
-    assert [one["name"] for one in cloud.things().values()] == ["db"]
-    spec.wait("True")
+def test_one_that_cannot_be_planned_before_another_is_made_is_planned_in_the_same_apply(spec, cloud):
+    spec.apply([thing("far", extensions={"region": reference("db", "address")}), thing("db")]).wait("True")
     assert cloud.only("far") and cloud.log().count("create db") == 1
+    release, = spec.releases()
+    results = {one["id"]: (one["action"], one["outcome"]) for one in release["status"]["results"]}
+    assert results == {thing_id(name): ("create", "succeeded") for name in ("far", "db")}
 
 
 def test_an_answer_that_is_lost_is_looked_for(spec, cloud):

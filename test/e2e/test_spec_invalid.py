@@ -92,10 +92,12 @@ def test_one_that_cannot_be_read_any_more_goes_as_it_last_said(controlled, tenan
 
 
 def deep_condition(cluster, spec):
-    """Python's json does not read that deep: kubectl picks the condition."""
+    """Once the operator has looked. Python's json does not read that deep: kubectl picks the
+    condition."""
     text = cluster.kubectl("get", "spec", spec.name, "-n", spec.namespace, "-o",
                            'jsonpath={.status.conditions[?(@.type=="Ready")]}').stdout
-    return json.loads(text) if text else None
+    ready = json.loads(text)
+    return ready if ready["reason"] != "Progressing" else None
 
 
 def test_a_service_account_that_is_missing(controlled, tenant):

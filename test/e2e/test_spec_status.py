@@ -1,8 +1,12 @@
 """What a Spec's status says when nothing is done, and while something is in the way."""
 
+import re
+import time
+
 import pytest
 
-from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.shell import type_in
+from kusion_e2e.specs import Spec, config_map, held, resource
 from kusion_e2e.wait import eventually
 
 
@@ -47,6 +51,29 @@ def test_one_that_does_not_go_names_what_is_in_the_way(controlled, tenant):
     eventually(lambda: spec.get() is None)
 
 
+def test_one_that_fails_says_when_it_is_tried_next_and_how_to_have_it_now(controlled, tenant):
+    missing = f"{tenant}-later"
+    spec = Spec(controlled, tenant).apply([config_map("a", missing)], retryInterval="10m")
+    ready = spec.wait("False")
+    assert ready["reason"] == "NamespaceNotFound", ready
+    [command] = re.findall(r"\nnext try within 10m; now: (.*)$", ready["message"])
+    controlled.kubectl("create", "namespace", missing)
+    type_in(controlled, command)
+    spec.wait("True")
+    spec.delete()
+
+
+def test_one_that_fails_again_and_again_is_not_written_again(controlled, tenant):
+    """The message has no time in it that would differ at each try."""
+    spec = Spec(controlled, tenant).apply([config_map("a", f"{tenant}-not")], retryInterval="1s")
+    spec.wait("False")
+    before = spec.get()["metadata"]["resourceVersion"]
+    time.sleep(5)  # two tries at least
+    assert spec.get()["metadata"]["resourceVersion"] == before
+    spec.apply([], suspend=True)
+    spec.delete()
+
+
 def test_one_that_waits_names_what_it_waits_for(controlled, tenant):
     claim = resource({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
                       "metadata": {"name": "never", "namespace": tenant},
@@ -54,9 +81,13 @@ def test_one_that_waits_names_what_it_waits_for(controlled, tenant):
                                "resources": {"requests": {"storage": "1Gi"}}}})
     spec = Spec(controlled, tenant).apply([claim])
     expected = f"applying: 0 of 1 done, waiting for {claim['id']}: not Bound yet"
-    eventually(lambda: spec.condition() and spec.condition()["message"] == expected)
+    eventually(lambda: spec.condition() and spec.condition()["message"].startswith(expected))
     line = columns(controlled, "release", "spec-1", tenant)
-    assert (line["PHASE"], line["SUMMARY"]) == ("applying", "0 of 1 done, waiting for never: not Bound yet")
+    assert line["PHASE"] == "applying"
+    shown = columns(controlled, "spec", "spec", tenant)
+    assert shown["STATUS"].startswith("waiting for PersistentVolumeClaim/never: not Bound yet"), shown
+    assert shown["OBJECTS"] == "0/1", shown
+    assert line["SUMMARY"].startswith("0 of 1 done, waiting for PersistentVolumeClaim/never: not"), line
     spec.delete()
 
 
@@ -74,16 +105,16 @@ def test_kubectl_get_shows_it_in_a_line(controlled, tenant):
     spec.wait("True")
     line = columns(controlled, "spec", "spec", tenant)
     assert line.pop("AGE")
-    assert line == {"NAME": "spec", "READY": "True", "REASON": "ReconciliationSucceeded",
+    assert line == {"NAME": "spec", "READY": "True", "OBJECTS": "1/1", "REASON": "ReconciliationSucceeded",
                     "STATUS": "revision 1: 1 created"}
     line = columns(controlled, "release", "spec-1", tenant)
     assert line.pop("AGE")
-    assert line == {"NAME": "spec-1", "OPERATION": "Apply", "PHASE": "succeeded",
+    assert line == {"NAME": "spec-1", "OPERATION": "Apply", "REVISION": "1", "PHASE": "succeeded",
                     "SUMMARY": "1 created", "APPROVER": ""}
     spec.apply([config_map("a", tenant)] + [config_map(f"m{i}", f"{tenant}-not") for i in range(9)])
     spec.wait("False")
     line = columns(controlled, "spec", "spec", tenant)
-    assert (line["READY"], line["REASON"]) == ("False", "NamespaceNotFound")
+    assert (line["READY"], line["OBJECTS"], line["REASON"]) == ("False", "1/10", "NamespaceNotFound")
     assert line["STATUS"].startswith(f'9 of 10 failed: namespaces "{tenant}-not" not found: create ')
     assert line["STATUS"].endswith("… (9x)")
     spec.apply([config_map("a", tenant, depends_on=["x" * 200])])
@@ -91,6 +122,31 @@ def test_kubectl_get_shows_it_in_a_line(controlled, tenant):
     line = columns(controlled, "spec", "spec", tenant)
     assert line["REASON"] == "InvalidSpec" and line["STATUS"].endswith("x…")
     assert len(line["STATUS"]) <= 100
+    spec.delete()
+
+
+def test_counts_move_while_it_waits(controlled, tenant):
+    """Also between what it says of what it waits for, every thirty seconds."""
+    names = ["a", "b", "c"]
+    spec = Spec(controlled, tenant).apply([held(tenant, name) for name in names])
+    eventually(lambda: spec.condition() and "0 of 3 done, waiting for" in spec.condition()["message"])
+    for count, name in enumerate(names[:2], 1):
+        controlled.kubectl("label", "pods", "-n", tenant, "-l", f"app={name}", "kwok-hold-")
+        eventually(lambda: f"{count} of 3 done" in spec.condition()["message"], 15)
+        assert spec.get()["status"]["objects"] == f"{count}/3"
+    assert not [one for one in spec.events() if "1 of 3 done" in one["message"]], "no Event for a number"
+    spec.delete()
+
+
+def test_a_failure_is_told_once(controlled, tenant):
+    """In full by Ready; by the others in short."""
+    spec = Spec(controlled, tenant).apply([held(tenant), config_map("a", tenant)], timeout="5s")
+    ready = spec.wait("False")
+    assert "apps/v1:Deployment:" in ready["message"] and "not healthy within 5 s (timeout): " in ready["message"]
+    status = spec.get()["status"]
+    assert status["summary"].startswith("Deployment/held: Available: 0/1"), status
+    assert spec.condition("Healthy")["message"] == "1 of 2 healthy"
+    assert spec.condition("Stalled")["message"] == spec.condition("Finished")["message"] == status["summary"]
     spec.delete()
 
 

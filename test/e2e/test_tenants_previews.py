@@ -38,7 +38,7 @@ def wait_until_ended(tenant, names):
             assert phase in ("succeeded", "failed", "gone"), (name, phase)
         return True
 
-    eventually(ended, 200, every=1)
+    eventually(ended, 600, every=1)
 
 
 def test_one_that_waits_is_not_read_again(tenancy, tenant):

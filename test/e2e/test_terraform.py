@@ -271,7 +271,9 @@ MISTAKES = {
     "name": (dict(lenght=20), 'attributes.lenght: there is no such argument; is "length" meant?'),
     "type": (dict(length="many"), "attributes.length: must be a number, and is of type string"),
     "value": (dict(length=-1), "attributes.length: Invalid Attribute Value: Attribute length value must "
-                               "be at least 1, got: -1 (and 1 more)"),
+                               "be at least 1, got: -1; attributes.length: Invalid Attribute Value: Attribute "
+                               "length value must be at least sum of min_upper + min_lower + min_numeric + "
+                               "min_special, got: -1"),
     "computed": (dict(length=1, result="x"), "attributes.result: cannot be set: the provider computes it"),
     "absent": (dict(), "attributes.length: is required"),
 }
@@ -297,7 +299,8 @@ def test_a_provider_that_no_flag_names_is_refused(spec):
     ready = spec.wait("False")
     assert ready["reason"] == "Unsupported"
     assert "(resources[0].extensions.provider): the provider hashicorp/aws is not one that the " \
-        "operator may run: its flag --terraform-provider names those" in ready["message"]
+        "operator may run; its flag --terraform-provider allows hashicorp/random ~> 3.1, hashicorp/tls, " \
+        "hashicorp/time" in ready["message"]
 
 
 def test_a_version_that_is_not_there(spec):

@@ -11,9 +11,11 @@ from kusion_e2e.controller import Controller
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import open_text
 from kusion_e2e.terraform import flags, mirror, need_providers, terraform
+from test_preview_resources import Preview
 
 CANARY = "canary-8c1f5d-of-the-host"
 DENIED = "permission denied"
+DATA = "hashicorp:local:data.local_file:f"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -75,3 +77,36 @@ def test_writes_nothing_of_the_hosts(spec, tmp_path):
         place.unlink()
     assert not written
     assert {name: DENIED in one["message"] for name, one in found.items()} == dict.fromkeys(places, True), found
+
+
+@pytest.mark.parametrize("of", ["spec", "no-such-spec"])
+def test_a_preview_finds_nothing_that_the_spec_left(spec, of):
+    """Whoever may only create Releases, and chooses their resources."""
+    spec.apply([terraform("local_file", "f", filename="shared.txt", content=CANARY)]).wait("True")
+    preview = Preview(spec.cluster, spec.namespace, spec=of, resources=[
+        reading("f", "shared.txt"), config_map("c", spec.namespace, {"a": f"$kusion_path.{DATA}.content"})])
+    result, = [one for one in preview.status["results"] if one["id"] == DATA]
+    assert preview.status["phase"] == "failed" and "no such file" in result["message"], preview.status
+    assert CANARY not in str(preview.status)
+
+
+def test_a_preview_of_the_spec_itself_still_works(spec):
+    spec.apply([terraform("local_file", "f", filename="shared.txt", content="x")]).wait("True")
+    assert Preview(spec.cluster, spec.namespace).actions() == {"f": "unchanged"}
+
+
+def test_an_argument_that_takes_all_memory_ends_the_provider_alone(controller, state_namespace, tenant):
+    """The operator, and the others, go on; the resource says what was wrong."""
+    assert controller.stop() == 0
+    own = Controller(state_namespace, flags=[*flags("hashicorp/random"), "--terraform-memory", "128Mi"]).wait_leading()
+    greedy, modest = (Spec(state_namespace, tenant, name) for name in ("greedy", "modest"))
+    try:
+        greedy.apply([terraform("random_string", "s", length=400_000_000)]).wait("False")
+        assert "took too much memory" in failures(greedy)["s"]["message"], failures(greedy)
+        assert own.process.poll() is None
+        modest.apply([terraform("random_id", "i", byte_length=2)]).wait("True")
+        modest.delete()
+        greedy.cluster.api.patch(greedy.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
+        greedy.delete()  # what may have been made is in no cloud
+    finally:
+        own.stop()

@@ -221,6 +221,37 @@ def test_a_provider_that_is_configured_by_what_was_read(spec, world):
     assert not world.objects
 
 
+def configured_later(spec, world):
+    """What configures the provider of the thing is read in the apply, after the ConfigMap is made."""
+    world.objects[PLACE]["text"] = world.address
+    first = config_map("a", spec.namespace)
+    return [first, world.found(depends_on=[first["id"]]),
+            world.thing("t", extensions={"providerMeta": {"address": world.of_found("text")}}),
+            config_map("b", spec.namespace, {"id": world.reference("probe_thing", "t", "id")})]
+
+
+def test_a_provider_that_is_configured_in_the_apply_is_asked_in_the_same_one(spec, world):
+    spec.apply(configured_later(spec, world)).wait("True")
+    assert data_of(spec, "b") == {"id": "thing/t/1"} and "thing/t/1" in world.objects
+    release, = spec.releases()
+    assert (release["status"]["phase"], actions(spec)[world.id("probe_thing", "t")]) == ("succeeded", "create")
+
+
+def test_what_is_planned_in_the_apply_needs_an_approval_of_its_own(controller, world, tenant):
+    spec = Approved(controller.cluster, tenant)
+    try:
+        spec.apply(configured_later(spec, world))
+        spec.approve(spec.waiting(create=2))
+        release = spec.waiting(create=2, unchanged=2)
+        assert "thing/t/1" not in world.objects
+        assert actions(spec)[world.id("probe_thing", "t")] == "create"
+        spec.approve(release)
+        spec.wait("True")
+        assert data_of(spec, "b") == {"id": "thing/t/1"}
+    finally:
+        spec.delete()
+
+
 def test_an_approval_is_of_what_was_read(controller, world, tenant):
     spec = Approved(controller.cluster, tenant)
     try:

@@ -71,6 +71,10 @@ WRONG_RESOURCES = {
     "an unknown argument in a block": (
         parts(part=[{"size": 1, "sise": 2}]), "InvalidAttribute",
         ['attributes.part[0].sise: there is no such argument; is "size" meant?'], parts(part={"size": 1})),
+    "several at once": (
+        broken(txet="x", size="many", extensions={"lifecycle": {"ignoreChanges": ["tagz"]}}), "InvalidAttribute",
+        ['attributes.txet: there is no such argument; is "text" meant?', "; attributes.size: must be a number",
+         "; extensions.lifecycle.ignoreChanges[0]: tagz: there is no such argument"], good(text="x", size=1)),
     "a wrong type": (
         good(size="many"), "InvalidAttribute", ["attributes.size: must be a number, and is of type string"],
         good(size=3)),
@@ -95,6 +99,14 @@ WRONG_RESOURCES = {
     "a secret of a wrong type": (
         good(size=INTO_SECRET), "InvalidAttribute", ["attributes.size: must be a number"],
         good(text=INTO_SECRET)),
+    "an ignored argument that is none": (
+        extended(lifecycle={"ignoreChanges": ["tagz"]}), "InvalidAttribute",
+        ['extensions.lifecycle.ignoreChanges[0]: tagz: there is no such argument; is "tags" meant?'],
+        extended(lifecycle={"ignoreChanges": ["tags"]})),
+    "an ignored argument of a block that is a list": (
+        parts(part={"size": 1}, extensions={"lifecycle": {"ignoreChanges": ["part.size"]}}), "InvalidAttribute",
+        ["extensions.lifecycle.ignoreChanges[0]: part.size: part is a list: name an element of it, as in part[0]"],
+        parts(part={"size": 1}, extensions={"lifecycle": {"ignoreChanges": ["part[0].size"]}})),
     "no such type": (
         named("broken_thin"), "UnknownResourceType",
         [f'extensions.resourceType: {NAME} has no resources of the type "broken_thin"; is "broken_thing" meant?'],
@@ -125,8 +137,8 @@ WRONG_SPECS = {
          "make the whole string a reference, $kusion_path.ID.PATH"]),
     "another provider": (
         extended(provider="hashicorp/aws"), "Unsupported",
-        ["extensions.provider): the provider hashicorp/aws is not one that the operator may run: its flag "
-         "--terraform-provider names those"]),
+        ["extensions.provider): the provider hashicorp/aws is not one that the operator may run; its flag "
+         "--terraform-provider allows kusion/broken"]),
     "no provider's name": (
         extended(provider="kusion"), "InvalidSpec",
         ['extensions.provider): "kusion" is not a provider, as "hashicorp/random" and']),
@@ -143,8 +155,8 @@ WRONG_SPECS = {
         extended(lifecycle={"preventDestroy": "yes"}), "InvalidSpec",
         ["extensions.lifecycle): preventDestroy: must be true or false"]),
     "a lifecycle with a path that is none": (
-        extended(lifecycle={"ignoreChanges": ["a[0]"]}), "InvalidSpec",
-        ["extensions.lifecycle): ignoreChanges[0]: must be an argument's name"]),
+        extended(lifecycle={"ignoreChanges": ["a..b"]}), "InvalidSpec",
+        ['extensions.lifecycle): ignoreChanges[0]: the path "a..b", byte 2: a key that is empty']),
     "an import id that is none": (
         annotated("import-id", 7), "InvalidSpec", ["extensions[kusionstack.io/import-id]): must be a string"]),
     "an old id that is none": (
@@ -226,6 +238,10 @@ BEHAVIOURS = {
         "ValidateDataResourceConfig", "attributes.secret", found(secret=CANARY)),
     "a secret setting is quoted": quoting(
         "ConfigureProvider", "extensions.providerMeta.region", configured(region="x", token=CANARY)),
+
+    "several errors, and a warning": Behaviour(
+        "PlanResourceChange", "refuse text is bad|size is bad, too|warn tags are deprecated", "ProviderError",
+        ["attributes.text: is bad; attributes.size: is bad, too; warning: attributes.tags: are deprecated"]),
 
     "no handshake": started("silent", "Timeout", "it printed nothing in time", MORE_TIME),
     "another line": started(

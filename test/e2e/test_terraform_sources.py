@@ -10,8 +10,8 @@ import time
 
 import pytest
 
+from kusion_e2e import tofu
 from kusion_e2e.controller import Controller
-from kusion_e2e.paths import ROOT
 from kusion_e2e.registry import HOST, Registry, pack, unpacked
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.terraform import mirror, need_providers, resource_id, terraform
@@ -234,9 +234,8 @@ def test_what_the_lock_file_does_not_list_does_not_run(operator, tenant, tmp_pat
 
 def test_the_hash_is_that_of_opentofu(operator, tenant, tmp_path):
     """The lock file that `tofu init` writes for a packed mirror is one for the operator."""
-    found = subprocess.run([ROOT / "hack/controlplane", "tools", "tofu"], capture_output=True, text=True)
-    if found.returncode:
-        pytest.skip("no tofu")
+    if not tofu.program():
+        pytest.skip(tofu.WHY_NOT)
     packed, work = tmp_path / "mirror", tmp_path / "work"
     pack("random", packed)
     work.mkdir()
@@ -245,7 +244,7 @@ def test_the_hash_is_that_of_opentofu(operator, tenant, tmp_path):
         "  }\n}\n")
     config = tmp_path / "tofurc"
     config.write_text(f'provider_installation {{\n  filesystem_mirror {{\n    path = "{packed}"\n  }}\n}}\n')
-    subprocess.run([found.stdout.split()[-1], "init", "-no-color"], cwd=work, check=True, capture_output=True,
+    subprocess.run([tofu.program(), "init", "-no-color"], cwd=work, check=True, capture_output=True,
                    env={**os.environ, "TF_CLI_CONFIG_FILE": str(config)})
     lock = pathlib.Path(work / ".terraform.lock.hcl")
     assert HASH.search(lock.read_text()), lock.read_text()

@@ -23,7 +23,7 @@ OURS = {"probe": "kusion", "legacy": "kusion"}
 def needed():
     why_not = "the chart mounts no providers" if os.environ.get("KUSION_E2E_POD") else tofu.mirror()[1]
     if not why_not and not tofu.program():
-        why_not = "no OpenTofu: hack/controlplane tools tofu builds it, in about 4 min"
+        why_not = tofu.WHY_NOT
     if why_not:
         pytest.skip(why_not)
 

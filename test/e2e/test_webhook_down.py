@@ -12,8 +12,8 @@ from kusion_e2e.wait import eventually
 from kusion_e2e.webhook import Webhook
 
 
-SLACK = 1.5  # seconds that a busy machine may take for all the rest
-SECONDS = 10  # timeoutSeconds of the webhook: how long the API server waits for it
+SLACK = 8  # seconds that a busy machine may take for all the rest
+SECONDS = 20  # timeoutSeconds of the webhook: how long the API server waits for it
 
 
 class Down(Webhook):
@@ -193,7 +193,7 @@ def test_a_preview_that_waits_for_others_says_so(controlled, tenant, hanging):
         status = [one.get("status", {}) for one in found]
         assert sorted(one.get("phase", "") for one in status) == ["generating", "previewing", "previewing"]
         assert sorted(one["summary"].split(":")[0] for one in status) == [
-            "planning, waiting for down", "planning, waiting for down", "waiting for other Previews"]
+            "planning, waiting for Service/down", "planning, waiting for Service/down", "waiting for other Previews"]
         return True
 
     eventually(says, 4 + SLACK)

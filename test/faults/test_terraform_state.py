@@ -105,7 +105,7 @@ def resolve(stage, lives, ahead):
     stage.process.free_lease()
     stage.operators.remove(stage.process)  # another program, so to say
     stage.process = stage.operator(stage.main, *things_flags(*FLAGS), environment=ahead)
-    each(in_doubt, lambda life: life.is_held("kusionstack.io/not-created"))
+    each(in_doubt, lambda life: life.is_held("extensions[kusionstack.io/not-created] to "))
     for life in in_doubt:
         life.tell()
     each(lives, StateLife.is_over)

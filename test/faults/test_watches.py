@@ -31,13 +31,41 @@ def test_silent_watch_of_objects(stage):
 
 @pytest.mark.long
 def test_silent_watch_of_specs(stage):
-    """The watch of all Specs falls silent: it ends after 300 s at the latest, and another begins."""
+    """The watch of all Specs falls silent, without bookmarks: all Specs are listed after 180 s."""
     stage.main.rules(rule("silent", "silent", verb="WATCH", path="/specs[?]", times=1))
     stage.main.cut()
     spec = stage.spec()
     time.sleep(2)
     spec.apply([stage.config("a")])
-    stage.ready(spec, 330)
+    stage.ready(spec, 200)
+    spec.delete()
+
+
+@pytest.mark.long
+def test_all_watches_are_silent(stage):
+    """All watches are mute, until they are ended, and so are the next ones."""
+    stage.main.rules(rule("silent", "silent", verb="WATCH", times=-1))
+    stage.main.cut()
+    spec = stage.spec()
+    time.sleep(2)
+    spec.apply([stage.config("a")])
+    stage.ready(spec, 200)
+    spec.apply([stage.config("a", "2")])
+    stage.ready(spec, 200)
+    stage.main.rules()
+    spec.delete(200)
+
+
+@pytest.mark.long
+def test_quiet_watches_are_not_listed(stage):
+    """Nothing happens: the bookmarks of the API server tell that the watches work."""
+    spec = stage.spec().apply([stage.config("a")])
+    stage.ready(spec)
+    since = len(stage.main.requests())
+    time.sleep(200)
+    listed = [one["path"] for one in stage.main.requests(since)
+              if one["verb"] == "GET" and "s?limit=" in one["path"]]
+    assert listed == []
     spec.delete()
 
 

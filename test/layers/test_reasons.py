@@ -1,18 +1,68 @@
-"""Every reason that a status may have is in docs/troubleshooting.md."""
+"""The reasons that a status may have: controller/reconcile/reason.c lists them for the metrics, and
+docs/troubleshooting.md says what to do. Neither lacks one that the other has, or that the code sets."""
 
 import re
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+DOCS = (ROOT / "docs/troubleshooting.md").read_text()
+
+# Never the reason of an operation on a Spec, nor of its condition Ready.
+ELSEWHERE = set("""
+AddressUnavailable FileEmpty FileTooLarge FileUnreadable InvalidConfig InvalidFlag InvalidLockFile
+InvalidToken LeaseHeld NoEntropy NoServer NoThread NotInCluster NotLeading UnsupportedConfig
+ApprovalNeeded Enough InvalidPath InvalidResource KindNotKnown ReleaseNotEnded TooManyWatches
+InvalidRequest InvalidUser NoResourceVersion PhaseOrder StateUnknown UnexpectedAction UnknownIdentity
+""".split())  # at the start; caught where they come from; defects of the operator
 
 
-def reasons():
-    """Those of the metrics' label, which are all that users see."""
+def listed():
     table = (ROOT / "controller/reconcile/reason.c").read_text().partition("known[] = {")[2].partition("};")[0]
     return re.findall(r'"(\w+)"', table)
 
 
+def documented():
+    """Those of the first column of the table."""
+    table = DOCS.partition("\n## Reasons\n")[2].partition("\n## ")[0]
+    cells = [line.split("|")[1] for line in table.splitlines() if line.startswith("| `")]
+    return {reason for cell in cells for reason in re.findall(r"`(\w+)`", cell)}
+
+
+def set_by_the_code():
+    texts = [path.read_text() for folder in ("engine", "runtimes", "controller")
+             for path in (ROOT / folder).rglob("*.[ch]")]
+    names = {}
+    for text in texts:
+        names.update(re.findall(r'#define (\w+)\s+"([A-Z][a-z]\w+)"', text))
+    found = set()
+    for text in texts:
+        found.update(re.findall(r'\b(?:ERR_[A-Z_]+|\{"(?:True|False|Unknown)"),\s*"([A-Z]\w+)"', text))
+        found.update(re.findall(r'\.reason = "([A-Z]\w+)"', text))
+        found.update(names[name] for name in re.findall(
+            r'\b(?:ERR_[A-Z_]+|\{"(?:True|False|Unknown)"),\s*([A-Z][A-Z_]+),', text) if name in names)
+    return found
+
+
 def test_docs_have_every_reason():
-    told = set(re.findall(r"`(\w+)`", (ROOT / "docs/troubleshooting.md").read_text()))
-    assert len(reasons()) > 50
-    assert [reason for reason in reasons() if reason not in told] == []
+    told = set(re.findall(r"`(\w+)`", DOCS))
+    assert len(listed()) > 50
+    assert [reason for reason in listed() if reason not in told] == []
+
+
+def test_the_list_is_in_order_and_has_none_twice():
+    assert listed() == sorted(set(listed()))
+
+
+def test_every_reason_of_the_docs_is_in_the_list():
+    assert len(documented()) > 50
+    assert sorted(documented() - set(listed())) == []
+
+
+def test_every_reason_that_the_code_sets_is_in_the_list():
+    assert len(set_by_the_code()) > 50
+    assert sorted(set_by_the_code() - set(listed()) - ELSEWHERE) == []
+
+
+def test_nothing_is_left_out_that_is_in_the_list_or_is_set_nowhere():
+    assert sorted(ELSEWHERE & set(listed())) == []
+    assert sorted(ELSEWHERE - set_by_the_code()) == []

@@ -3,12 +3,13 @@
 import datetime
 import json
 import os
+import re
 import signal
 import time
 
 from conftest import OWN, ROOT, TEAM
-from kusion_e2e.pod import LABELS, RESTRICTED, process_of, resident, started
-from kusion_e2e.specs import Spec
+from kusion_e2e.pod import LABELS, PAGE, RESTRICTED, process_of, resident, started
+from kusion_e2e.specs import Spec, resource
 from kusion_e2e.wait import eventually
 
 
@@ -78,6 +79,27 @@ def test_guestbook(cluster, guestbook):
         page = cluster.run("curl", "--silent", "--max-time", "5",
                            f"http://{pod['status']['podIP']}:8080/").stdout
         assert page.startswith(pod["metadata"]["name"])
+
+
+def sick(name, *containers):
+    """A Deployment whose Pod does not become ready."""
+    labels = {"app": name}
+    return resource({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name, "namespace": TEAM},
+                     "spec": {"selector": {"matchLabels": labels}, "template": {
+                         "metadata": {"labels": labels}, "spec": {"containers": [*containers]}}}})
+
+
+def test_workloads_that_are_not_healthy(cluster):
+    """Messages have what the kubelet and the registry say, read as the Spec's account."""
+    pull = sick("pull", {"name": "app", "image": "registry.invalid/none:1"})
+    crash = sick("crash", {"name": "app", "image": PAGE, "command": ["/nothing"]})
+    spec = Spec(cluster, TEAM, "sick").apply([pull, crash], serviceAccountName="deployer", timeout="40s")
+    spec.wait("False", 180)
+    said = {one["id"]: one["message"] for one in spec.get()["status"]["resources"]["failed"]}
+    assert re.search(r"Pod pull-\w+-\w+: ImagePullBackOff: image registry.invalid/none:1: .*registry.invalid",
+                     said[pull["id"]]), said
+    assert re.search(r"Pod crash-\w+-\w+: .*container app: .*/nothing: no such file", said[crash["id"]]), said
+    spec.delete()
 
 
 def uids(cluster):

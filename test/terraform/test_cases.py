@@ -73,6 +73,18 @@ REGRESSIONS = {
         thing("probe_thing", {"ignoreChanges": ["map.k1", "map.k2"]}, map={"k1": "1"}),
         thing("probe_thing", {"ignoreChanges": ["map.k1", "map.k2"]}, map={"k2": "2", "k/4": "2"}),
         thing("probe_thing", {"ignoreChanges": ["map.k1", "map.k2"]}, text="2")),
+    "what-is-inside-of-blocks-is-ignored": steps(
+        thing("legacy_thing", {"ignoreChanges": ["single[0].text", "blocks.1.size"]},
+              single=[{"key": "k", "text": "1"}], blocks=[{"key": "k", "size": 1}, {"key": "l", "size": 1}]),
+        thing("legacy_thing", {"ignoreChanges": ["single[0].text", "blocks.1.size"]},
+              single=[{"key": "k", "text": "2"}], blocks=[{"key": "k", "size": 2}, {"key": "l", "size": 2}]),
+        thing("legacy_thing", {"ignoreChanges": ["single[0].text", "blocks.1.size"]}, blocks=[{"key": "k"}]),
+        thing("legacy_thing", single=[{"key": "k", "text": "3"}])),
+    "what-is-inside-of-lists-is-ignored": steps(
+        thing("probe_thing", {"ignoreChanges": ["list_of[0].text", "list[1]", "single.inner_list[0].zone"]},
+              list=["a", "b"], list_of=[{"key": "k", "text": "1"}], single={"key": "k", "inner_list": blocks("k", zone="r1")}),
+        thing("probe_thing", {"ignoreChanges": ["list_of[0].text", "list[1]", "single.inner_list[0].zone"]},
+              list=["c", "d"], list_of=[{"key": "k", "text": "2"}], single={"key": "k", "inner_list": blocks("k", zone="r2")})),
     "the-old-library-has-it-in-another-form-and-it-is-ignored": steps(
         thing("legacy_thing", {"ignoreChanges": ["folded"]}, folded="A", text="1"),
         thing("legacy_thing", {"ignoreChanges": ["folded"]}, folded="B", text="2"),
@@ -131,6 +143,29 @@ def test_what_may_only_be_written_is_written_although_its_changes_are_ignored(al
     made, = alone.backend.worlds["alone"].of("ignored-a-probe-thing").values()
     assert (made["text"], made["token"]) == ("2", "t1")
     assert not alone.play("ignored", changes[-1:])
+
+
+def test_what_is_inside_of_a_block_stays_as_it_is_if_that_is_ignored(alone):
+    def changed(word, *ignored):
+        return thing("legacy_thing", {"ignoreChanges": list(ignored)} if ignored else {}, text=word,
+                     single=[{"key": "k", "text": word, "size": 1}])
+
+    changes = steps(changed("1"), changed("2", "single[0].text"), changed("3", "single.0.text"), changed("4"))
+    for count, words in enumerate([("1", "1"), ("2", "1"), ("3", "1"), ("4", "4")], 1):
+        assert not alone.play("inside", changes[:count])
+        made, = alone.backend.worlds["alone"].of("inside-a-legacy-thing").values()
+        assert (made["text"], made["single"][0]["text"]) == words
+    assert not alone.play("inside", changes[-1:])
+
+
+def test_what_a_provider_refuses_without_its_type_is_planned_when_it_is_known(alone):
+    """As kubernetes_manifest does with a reference to what is still to be made."""
+    refers = thing("probe_thing", any={"data": {"$": ["a", "id"]}}, fail_on=["untyped"])
+    step = {"resources": {"a": thing(), "b": refers}, "drift": []}
+    assert not alone.play("untyped", [step])
+    made, = alone.backend.worlds["alone"].of("untyped-b-probe-thing").values()
+    assert "untyped-a" in str(made["any"]), made
+    assert not alone.play("untyped", [step, {"resources": {}, "drift": []}])
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)

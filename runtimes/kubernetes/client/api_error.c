@@ -148,7 +148,8 @@ static struct meaning meaning_of_no_reason(const struct answer *answer)
 
     if (answer->status != 500)
         return meaning_of_status(answer->status);
-    if (strstr(answer->message, "request is too large"))
+    if (strstr(answer->message, "request is too large") ||
+        strstr(answer->message, "trying to send message larger than max"))
         return (struct meaning){ERR_TOO_LARGE, "RequestEntityTooLarge"};
     if (!answer->is_apply)
         return meaning_of_status(answer->status);

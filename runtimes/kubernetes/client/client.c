@@ -17,9 +17,10 @@
 #include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/client/tls_files.h"
 
-#define DEFAULT_TIMEOUT 60000 /* ms */
-#define TENANT_RETRIES  2000  /* ms in which errors of the server are met with another attempt */
-#define TENANT_GRACE    1000  /* ms past the deadline for the answer of a change that was sent */
+#define DEFAULT_TIMEOUT 60000  /* ms */
+#define UNANSWERED_GAP  120000 /* ms between two changes: the later one is of another outage */
+#define TENANT_RETRIES  2000   /* ms in which errors of the server are met with another attempt */
+#define TENANT_GRACE    1000   /* ms past the deadline for the answer of a change that was sent */
 #define BACKOFF_BASE    100
 #define BACKOFF_MAXIMUM 5000
 
@@ -32,6 +33,7 @@ struct kube_client {
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
     atomic_uint_fast64_t reads, dry_runs, writes, retries;
+    _Atomic int64_t unanswered_since, unanswered_until; /* ms, monotonic; since 0: none */
 };
 
 /* ---- Lifetime ---- */
@@ -412,6 +414,33 @@ static void note_doubt(struct exchange *exchange, const struct http_response *re
         exchange->is_in_doubt = true;
 }
 
+/* Of tenants' objects nothing is counted: a webhook may keep the answer of any of them. */
+static void note_answer(const struct exchange *exchange, const struct http_response *response,
+                        int r)
+{
+    const struct kube_request *request = exchange->request;
+    struct kube_client *client = exchange->client;
+    int64_t now = system_clock.monotonic(&system_clock), none = 0;
+
+    if (!exchange->is_mutating || request->unguarded || request->for_tenant || request->impersonate)
+        return;
+    if (response->status) {
+        atomic_store(&client->unanswered_since, 0);
+    } else if (r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) {
+        if (now - atomic_exchange(&client->unanswered_until, now) > UNANSWERED_GAP)
+            atomic_store(&client->unanswered_since, now);
+        else
+            atomic_compare_exchange_strong(&client->unanswered_since, &none, now);
+    }
+}
+
+int64_t kube_client_unanswered_for(const struct kube_client *client)
+{
+    int64_t since = atomic_load(&client->unanswered_since);
+
+    return since ? atomic_load(&client->unanswered_until) - since : 0;
+}
+
 static int64_t time_left(const struct exchange *exchange)
 {
     return exchange->deadline - system_clock.monotonic(&system_clock);
@@ -438,8 +467,10 @@ static enum verdict try(struct exchange *exchange, int64_t left, struct http_res
 
     *r =
         attempt(exchange, is_to_complete && left < completion ? completion : left, response, error);
-    if (*r < 0) {
+    if (*r < 0)
         response->status = 0;
+    note_answer(exchange, response, *r);
+    if (*r < 0) {
         verdict = judge_failure(exchange, response, r, error);
     } else {
         verdict = judge_answer(exchange, response, ret, r, error);

@@ -132,6 +132,10 @@ struct kube_client_stats {
 };
 void kube_client_stats(const struct kube_client *client, struct kube_client_stats *ret);
 
+/* ms between the first and the last of the changes that got no answer at all, in one outage; 0:
+ * the last one did. Only those that are not for a tenant, and not unguarded. */
+int64_t kube_client_unanswered_for(const struct kube_client *client);
+
 /* For watch.h: the HTTP client of a watch loop (the tenants' or our own), and that loop, for
  * timers. */
 struct http_client *kube_client_watch_http(struct kube_client *client, bool for_tenant);

@@ -130,21 +130,22 @@ static const struct value *with_spec(const struct lease *lease, const struct val
                       lease->namespace_name, "spec", owned);
 }
 
-/* A Lease that is made anew counts on from any before it, of which nothing may be left but the
- * epoch in States: none changes hands every second. */
-static int64_t first_transitions(const struct lease *lease)
+/* The next holder's counts on from any before it, also where the Lease was made anew, or etcd was
+ * set back: then nothing may be left of those but the epoch in States. None changes hands every
+ * second. A clock that the API's 32 bits do not hold is not believed. */
+static int64_t next_transitions(const struct lease *lease)
 {
     int64_t seconds = lease->clock->now(lease->clock) / 1000 - EPOCH_OF_EPOCHS;
     int64_t known = atomic_load(&lease->epoch);
 
-    return seconds > known ? seconds : known;
+    return (seconds > known && seconds < INT32_MAX ? seconds : known) + 1;
 }
 
 /* object: as it is now, or NULL to create it. */
 static const struct value *held_by_us(const struct lease *lease, const struct value *object)
 {
     bool is_ours = object && str_equal(holder_of(object), lease->identity);
-    int64_t transitions = object ? transitions_of(object) : first_transitions(lease);
+    int64_t transitions = is_ours ? transitions_of(object) : next_transitions(lease);
     const char *acquired = value_get_string(spec_of(object), "acquireTime");
     char text[TIMESTAMP_SIZE];
 
@@ -153,7 +154,7 @@ static const struct value *held_by_us(const struct lease *lease, const struct va
                      value_pack("{s:s, s:I, s:s, s:s, s:I}", "holderIdentity", lease->identity,
                                 "leaseDurationSeconds", (lease->duration + 999) / 1000,
                                 "acquireTime", is_ours && acquired ? acquired : text, "renewTime",
-                                text, "leaseTransitions", is_ours ? transitions : transitions + 1));
+                                text, "leaseTransitions", transitions));
 }
 
 /* Free to take at once: no holder, and a duration that has passed before anyone looks. */

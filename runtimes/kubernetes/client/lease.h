@@ -41,7 +41,8 @@ void lease_release(struct lease *lease);
 /* Whether the Lease is ours now, and for `margin` ms more. Thread-safe; sends no request. */
 bool lease_is_held(const struct lease *lease, int64_t margin);
 
-/* The Lease's leaseTransitions: grows with each change of holder. */
+/* The Lease's leaseTransitions: grows with each change of holder, and is never less than the
+ * seconds from 2024 to when the holder took it. So it grows also where etcd was set back. */
 int64_t lease_epoch(const struct lease *lease);
 char *lease_holder(struct lease *lease); /* as last seen; free() it */
 

@@ -93,12 +93,13 @@ int kube_list(struct kube_client *client, const struct kube_list *list, char **r
               struct error *error)
 {
     _cleanup_free_ char *version = NULL;
+    unsigned page = list->page ? list->page : KUBE_LIST_PAGE;
     struct error why = {0};
     int r = ERR_GONE;
 
     /* What changes too fast for its pages is asked for in one, at last. */
     for (unsigned n = 0; n < MAX_RESTARTS && r == ERR_GONE; n++)
-        r = list_all(client, list, n + 1 < MAX_RESTARTS ? KUBE_LIST_PAGE : 0, &version, &why);
+        r = list_all(client, list, n + 1 < MAX_RESTARTS ? page : 0, &version, &why);
     if (r < 0)
         return err_copy(error, &why);
     if (ret_resource_version)

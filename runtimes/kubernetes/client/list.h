@@ -17,10 +17,12 @@ struct kube_list {
     struct kube_ref ref; /* the collection */
     struct kube_selector selector;
     bool metadata_only;      /* items are PartialObjectMetadata */
+    unsigned page;           /* items of a page; 0: KUBE_LIST_PAGE */
     const char *impersonate; /* or NULL */
     bool for_tenant;         /* as of kube_request */
     struct kube_wait wait;   /* for all pages */
-    json_on_value *on_item; /* on the request loop's thread: quick, no waiting */
+    json_on_value *on_item; /* on the request loop's thread: quick, no waiting. An error ends the
+                               list, and is its error */
     void *arg;
 };
 

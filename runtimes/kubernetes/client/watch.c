@@ -23,12 +23,12 @@
 
 #define BACKOFF_BASE    500 /* ms */
 #define BACKOFF_MAXIMUM 30000
-#define LIST_SILENCE    60000 /* ms without a byte of a list */
-#define WATCH_SILENCE   30000 /* ms past the end that the server was asked for */
-#define WATCH_SECONDS   200   /* at least; up to half of it more */
-#define SHORT_WATCH     1000  /* ms: one that ends sooner, with nothing shown, has failed */
-#define FAILED_WATCHES  5     /* in a row, after which the resume point is doubted */
-#define MAX_FAILURES    16    /* that are counted */
+#define LIST_SILENCE    60000  /* ms without a byte of a list */
+#define WATCH_SILENCE   120000 /* ms: two bookmarks that did not come; up to half of it more */
+#define WATCH_SECONDS   200    /* at least; up to half of it more */
+#define SHORT_WATCH     1000   /* ms: one that ends sooner, with nothing shown, has failed */
+#define FAILED_WATCHES  5      /* in a row, after which the resume point is doubted */
+#define MAX_FAILURES    16     /* that are counted */
 
 struct kube_watch {
     struct kube_client *client;
@@ -37,6 +37,7 @@ struct kube_watch {
     char *impersonate;
     bool for_tenant;
     bool metadata_only;
+    int64_t silence;
     void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,
                      const struct error *error);
     void *arg;
@@ -59,6 +60,7 @@ struct kube_watch {
     bool has_failed; /* that was said, and nothing else since */
     bool has_shown;  /* the watch that runs has shown something */
     int64_t started_at;
+    int64_t heard_at;  /* the last event, bookmark or complete list */
     unsigned failures; /* in a row */
 };
 
@@ -114,6 +116,7 @@ static int take_event(void *arg, const struct value *value, struct error *error)
     }
     set_string(&watch->version, event.version);
     watch->has_shown = true;
+    watch->heard_at = now();
     watch->failures = 0;
     return 0;
 }
@@ -179,7 +182,7 @@ static char *begin(struct kube_watch *watch, int64_t *ret_silence)
     watch->has_shown = false;
     if (watch->version) {
         watch->events = json_stream_new(take_event, watch);
-        *ret_silence = (int64_t)seconds * 1000 + WATCH_SILENCE;
+        *ret_silence = watch->silence + (int64_t)random_below((uint64_t)watch->silence / 2 + 1);
         return next_path(watch, seconds);
     }
     if (!watch->token)
@@ -287,6 +290,7 @@ static void page_ended(struct kube_watch *watch)
         set_string(&watch->version, watch->page.resource_version);
     list_page_done(&watch->page);
     if (watch->version) {
+        watch->heard_at = now();
         known_end_list(&watch->known, give_deleted, watch);
         say_it_works(watch);
         if (!watch->is_synced)
@@ -306,15 +310,31 @@ static bool may_resume(const struct kube_watch *watch, const struct http_respons
            (response->status / 100 == 2 && now() - watch->started_at >= SHORT_WATCH);
 }
 
+/* Silence tells nothing any more: whether nothing happens, or nothing comes through, or the version
+ * is one that etcd does not have (yet again), because it was set back. A list tells. */
+static bool is_mute(const struct kube_watch *watch)
+{
+    return now() - watch->heard_at >= watch->silence;
+}
+
+/* The API server was away, and etcd may have been set back meanwhile: once it has reached the
+ * version again, a watch from there shows nothing of what changed before. */
+static bool was_away(const struct http_response *response, int code)
+{
+    return code == ERR_UNAVAILABLE && !response->status;
+}
+
 static void watch_ended(struct kube_watch *watch, const struct http_response *response,
                         const struct error *why)
 {
+    if (is_mute(watch))
+        list_again(watch);
     if (may_resume(watch, response, why->code)) {
         watch->failures = 0;
         start(watch);
         return;
     }
-    if (watch->failures >= FAILED_WATCHES)
+    if (watch->failures >= FAILED_WATCHES || was_away(response, why->code))
         list_again(watch);
     if (why->code)
         fail(watch, why);
@@ -372,6 +392,7 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
     watch->impersonate = str_new(config->impersonate);
     watch->for_tenant = config->for_tenant || config->impersonate;
     watch->metadata_only = config->metadata_only;
+    watch->silence = config->silence ? config->silence : WATCH_SILENCE;
     watch->on_event = config->on_event;
     watch->arg = config->arg;
     pthread_mutex_init(&watch->lock, NULL);

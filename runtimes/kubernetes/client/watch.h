@@ -9,6 +9,16 @@
  * that the new list does not contain are reported as deleted. Failures are
  * retried with backoff and jitter.
  *
+ * A watch that shows neither event nor bookmark for two to three minutes is
+ * ended, and the collection is listed again. The API server promises no
+ * bookmarks, but sends one a minute to each watch of its watch cache, also
+ * where nothing happens (k8s.io/apiserver, storage/cacher,
+ * defaultBookmarkFrequency). A server that has none, as an extension API
+ * server may, is listed as often as that. The same follows a watch for which
+ * there was no connection. It is the only way to find out that etcd was set
+ * back: a watch from a version that is not there yet is granted, and says
+ * nothing until the version is reached again.
+ *
  * Callbacks run one at a time, on threads of the client: they must be quick
  * and must not wait for the API server.
  */
@@ -29,6 +39,7 @@ struct kube_watch_config {
     struct kube_ref ref; /* the collection; copied, but for its kind */
     struct kube_selector selector; /* copied */
     bool metadata_only;
+    int64_t silence; /* ms without an event or bookmark, up to half of it more; 0: two minutes */
     const char *impersonate; /* copied; or NULL */
     bool for_tenant;         /* as of kube_request */
     void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,

@@ -1,5 +1,8 @@
 /*
- * What a provider has to say about a call, as an error of ours.
+ * What a provider has to say about a call: errors, as one of ours, and warnings.
+ *
+ * Each is one line, "attributes.rules[2]: Bad rule: why", and is told once. The details of a
+ * provider may have pages: what is left out is said.
  */
 #ifndef RUNTIMES_TERRAFORM_PLUGIN_DIAGNOSTICS_H
 #define RUNTIMES_TERRAFORM_PLUGIN_DIAGNOSTICS_H
@@ -9,10 +12,22 @@
 #include "engine/base/error.h"
 #include "engine/base/path.h"
 
+#define DIAGNOSTIC_BYTES  800  /* of one; a longer one is cut with "…" */
+#define DIAGNOSTICS_BYTES 2400 /* of all in an error; the rest is counted */
+#define WARNINGS_MOST     8    /* that are kept */
+
+/* What a provider has warned of without an error. Zeroes: nothing. */
+struct warnings {
+    char *items[WARNINGS_MOST];
+    size_t count, left_out;
+};
+void warnings_done(struct warnings *warnings);
+
 /* root: what paths of attributes begin with: "attributes", "extensions.providerMeta". ERR_INVALID
- * ProviderError, of the first error and how many there are; 0: there are only warnings. */
+ * ProviderError: all errors, then the warnings. 0: there are only warnings, which are added to
+ * those of `warnings` (NULL: they are dropped). */
 int diagnostics_check(Tfplugin__Diagnostic *const *diagnostics, size_t n, const char *root,
-                      struct error *error);
+                      struct warnings *warnings, struct error *error);
 
 /* Adds the steps of a path. */
 void diagnostics_add_path(struct path *to, const Tfplugin__Path *path);

@@ -75,6 +75,7 @@ static int start_process(struct plugin *plugin, const struct plugin_config *conf
                                                   .directory = plugin->folder,
                                                   .max_files = MAX_FILES,
                                                   .max_file_bytes = MAX_FILE_BYTES,
+                                                  .max_memory = (uint64_t)config->max_memory,
                                                   .sandbox = sandbox},
                          &plugin->process, error);
 }
@@ -106,6 +107,24 @@ static void describe_start(struct plugin *plugin, struct error *error)
     describe_end(plugin, error);
     if (shown)
         add_words(error, shown);
+}
+
+#define MEMORY_HINT                                                                                \
+    "ask for less: this resource, or another of the namespace that uses the provider at the same " \
+    "time, makes it take more than all providers may have together; or have --terraform-memory "   \
+    "raised, and the limit of the operator's container with it"
+
+/* It ended because it took too much memory. Its code stays: the call may have come through. */
+static void blame_memory(struct plugin *plugin, struct error *failure)
+{
+    struct error whole = {0};
+
+    if (failure->code != ERR_UNAVAILABLE || !plugin->process ||
+        (!atomic_load(&plugin->is_too_large) && !process_lacked_memory(plugin->process)))
+        return;
+    err_set(&whole, failure->code, "ProviderMemory", "its process took too much memory, and ended");
+    err_hint(&whole, MEMORY_HINT);
+    *failure = whole;
 }
 
 /* What gives a call more time. The Spec's timeout does not end a change. */
@@ -313,6 +332,12 @@ int64_t plugin_memory(const struct plugin *plugin)
     return process_memory(plugin->process);
 }
 
+void plugin_kill_for_memory(struct plugin *plugin)
+{
+    atomic_store(&plugin->is_too_large, true);
+    process_kill(plugin->process);
+}
+
 static int unpack(const struct http_response *response, const ProtobufCMessageDescriptor *type,
                   ProtobufCMessage **ret, struct error *error)
 {
@@ -332,7 +357,9 @@ static void explain(struct plugin *plugin, enum plugin_method method,
 {
     if (failure->code == ERR_UNAVAILABLE)
         process_wait_end(plugin->process, system_clock.monotonic(&system_clock) + 200);
-    describe_end(plugin, failure);
+    blame_memory(plugin, failure);
+    if (!str_equal(failure->reason, "ProviderMemory"))
+        describe_end(plugin, failure);
     err_wrap(failure, "the provider %s: %s", plugin->name,
              methods[method].names[plugin->handshake.protocol - 5]);
     advise(failure, methods[method].is_change ? MORE_FOR_A_CHANGE : late_hint(call));

@@ -42,6 +42,7 @@ struct plugin_config {
     const char *folder;  /* in which a temporary folder is made (folder.h) */
     const char *const *environment; /* more of it, "NAME=value", then NULL; or NULL */
     bool allow_unconfined; /* also where the kernel cannot guard files */
+    int64_t max_memory;    /* bytes that the process may ask for; 0: no limit */
 };
 
 struct plugin_call {
@@ -69,6 +70,8 @@ bool plugin_has_ended(struct plugin *plugin);
  * anybody any more. */
 bool plugin_is_stuck(const struct plugin *plugin);
 int64_t plugin_memory(const struct plugin *plugin); /* as process_memory() */
+/* Kills the process because of its memory: calls in flight fail with ProviderMemory. */
+void plugin_kill_for_memory(struct plugin *plugin);
 
 enum plugin_method {
     PLUGIN_GET_SCHEMA,
@@ -97,7 +100,8 @@ enum plugin_delivery {
  * says (Tfplugin__PlanRequest, …). *ret: tfplugin_…_free_unpacked(). *ret_delivery (may be NULL) is
  * set after an error, too. An apply is not cancelled once it was sent.
  *
- * Diagnostics of the provider are no error of the call. ERR_UNAVAILABLE: the process ended;
+ * Diagnostics of the provider are no error of the call. ERR_UNAVAILABLE: the process ended
+ * (ProviderMemory: because it took too much memory);
  * ERR_TIMEOUT; ERR_TOO_LARGE; ERR_INTERNAL: an answer that is none; what the permit said. A hint of
  * the error says what to do.
  */

@@ -17,6 +17,7 @@ struct plugin {
     struct http_client *client;
     struct http_stream *prints; /* of its code, which are dropped */
     atomic_bool is_stuck;       /* plugin_is_stuck() */
+    atomic_bool is_too_large;   /* plugin_kill_for_memory() */
 };
 
 #define GRPC_NO_STATUS (-1) /* the answer has none */

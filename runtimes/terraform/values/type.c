@@ -191,6 +191,35 @@ bool tf_type_has_dynamic(const struct tf_type *type)
     return false;
 }
 
+static const struct tf_type *type_of_child(const struct tf_type *type, const struct value *value,
+                                           size_t i)
+{
+    size_t length;
+    const char *name;
+
+    if (type->element)
+        return type->element;
+    if (type->kind == TF_TUPLE)
+        return i < type->n_members ? type->members[i].type : NULL;
+    name = type->kind == TF_OBJECT ? value_member_key(value, i, &length) : NULL;
+    return name ? tf_type_member(type, name, length) : NULL;
+}
+
+bool tf_type_is_open(const struct tf_type *type, const struct value *value)
+{
+    if (!value_has_unknown(value))
+        return false;
+    if (type->kind == TF_DYNAMIC || value_is(value, VALUE_UNKNOWN))
+        return tf_type_has_dynamic(type);
+    for (size_t i = 0; i < value_count(value); i++) {
+        const struct tf_type *inner = type_of_child(type, value, i);
+
+        if (inner && tf_type_is_open(inner, value_child(value, i)))
+            return true;
+    }
+    return false;
+}
+
 void tf_type_describe(struct buf *to, const struct tf_type *type)
 {
     buf_add_str(to, kinds[type->kind].one);

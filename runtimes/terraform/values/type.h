@@ -58,6 +58,8 @@ const struct tf_type *tf_type_member(const struct tf_type *object, const char *n
                                      size_t length);
 /* It is dynamic, or has something dynamic in it. */
 bool tf_type_has_dynamic(const struct tf_type *type);
+/* The value of that type has something unknown whose type is not known, either: it is dynamic. */
+bool tf_type_is_open(const struct tf_type *type, const struct value *value);
 /* "a list of strings", for messages: adds to the buffer. */
 void tf_type_describe(struct buf *to, const struct tf_type *type);
 

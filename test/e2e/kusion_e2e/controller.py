@@ -40,13 +40,17 @@ class Controller:
         self.process.kill()
         self.process.wait()
 
-    def crash(self):
+    def crash(self, is_recorded=False):
         """kill -9, and nobody holds its Lease: the next one need not wait until it runs out. (One
-        that is made anew begins with the time, and may be behind what it was.)"""
+        that is made anew begins with the time, and may be behind what it was.) Unless its death is
+        to be recorded, nothing that was under way is suspected of it, however often that is."""
         self.kill9()
         answer = self.cluster.api.patch(f"{LEASES.format(self.state)}/kusion-operator",
                                         {"spec": {"holderIdentity": None}})
         assert answer.ok or answer.code == 404, answer
+        if not is_recorded:
+            answer = self.cluster.api.delete(f"{LEASES.format(self.state)}/kusion-operator-under-way")
+            assert answer.ok or answer.code == 404, answer
 
     def freeze(self):
         self.process.send_signal(signal.SIGSTOP)

@@ -15,6 +15,8 @@ from kusion_terraform.backend import Backend  # noqa: E402,F401
 HOST = "registry.terraform.io"
 PROVIDERS = ["kusion/probe", "kusion/legacy", "hashicorp/random", "hashicorp/tls", "hashicorp/time"]
 
+WHY_NOT = "no OpenTofu: hack/controlplane tools tofu builds it, in about 4 min"
+
 SOURCES = {one.split("/")[1]: {"source": f"{HOST}/{one}"} for one in PROVIDERS}
 
 

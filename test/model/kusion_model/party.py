@@ -14,7 +14,6 @@ from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.wait import eventually
 
 WIDGETS = "widgets.model.kusion.io"
-LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{STATE}/leases/kusion-operator"
 APART = 4.0  # seconds between two kills: some work is to be done meanwhile
 FLAGS = ("--concurrent", "8")
 JOBS = 8 * (os.cpu_count() or 1)  # most of the time they wait
@@ -60,9 +59,8 @@ class Party:
 
     def close(self):
         self._executor.shutdown(cancel_futures=True)
-        self._controller.kill9()
+        self._controller.crash()
         self._controller.log.unlink(missing_ok=True)
-        self._cluster.api.delete(LEASE)
 
     def kill(self):
         """SIGKILL, and another process at once, which need not wait for the dead one's Lease."""
@@ -71,9 +69,8 @@ class Party:
                 return
             self.kills += 1
             assert self._controller.process.poll() is None, self.operator_log()[-3000:]
-            self._controller.kill9()
+            self._controller.crash()
             self._controller.log.unlink(missing_ok=True)
-            self._cluster.api.delete(LEASE)
             self._controller = Controller(self._cluster, flags=FLAGS).wait_leading()
             self._last_kill = time.monotonic()
 

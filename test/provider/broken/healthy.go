@@ -110,8 +110,20 @@ func ill(method string, value message) message {
 	return message(nil).bytes(1, value)
 }
 
-// diagnostic is an error of the provider, at an attribute.
-func diagnostic(method, text string) message {
+// diagnostics are errors of the provider, or warnings, each at an attribute: "text is bad|size, too".
+func diagnostics(method, texts string, severity uint64) message {
+	var all message
+	for _, text := range strings.Split(texts, "|") {
+		one, isWarning := strings.CutPrefix(text, "warn ")
+		if isWarning {
+			severity = 2
+		}
+		all = append(all, diagnostic(method, one, severity)...)
+	}
+	return all
+}
+
+func diagnostic(method, text string, severity uint64) message {
 	number := map[string]int{"GetProviderSchema": 4, "PlanResourceChange": 4, "ApplyResourceChange": 3,
 		"ValidateProviderConfig": 2, "ReadResource": 2, "UpgradeResourceState": 2, "ImportResourceState": 2,
 		"ReadDataSource": 2}[method]
@@ -120,6 +132,6 @@ func diagnostic(method, text string) message {
 	}
 	place, words, _ := strings.Cut(text, " ")
 	step := message(nil).text(1, place)
-	said := message(nil).number(1, 1).text(2, words).bytes(4, message(nil).bytes(1, step))
+	said := message(nil).number(1, severity).text(2, words).bytes(4, message(nil).bytes(1, step))
 	return message(nil).bytes(wireNumber(number), said)
 }

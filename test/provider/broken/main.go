@@ -157,7 +157,9 @@ func call(to http.ResponseWriter, request *http.Request, method string) {
 	case "other": // of another type
 		send(to, ill(method, valueOf([]string{"a", "b"})))
 	case "refuse":
-		send(to, diagnostic(method, rest))
+		send(to, diagnostics(method, rest, 1))
+	case "warn":
+		send(to, append(answer(method, message(body[5:])), diagnostics(method, rest, 2)...))
 	default:
 		send(to, answer(method, message(body[5:])))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/big"
 	"os"
+	"slices"
 
 	"github.com/hashicorp/terraform-plugin-framework/attr"
 	"github.com/hashicorp/terraform-plugin-framework/diag"
@@ -229,6 +230,16 @@ func note(diags *diag.Diagnostics, err error) bool {
 	return err != nil
 }
 
+// hasUntyped tells whether a dynamic value is unknown, and so is its type: kubernetes_manifest refuses that.
+func hasUntyped(config tftypes.Value) bool {
+	found := false
+	_ = tftypes.Walk(config, func(_ *tftypes.AttributePath, v tftypes.Value) (bool, error) {
+		found = found || !v.IsKnown() && v.Type().Is(tftypes.DynamicPseudoType)
+		return true, nil
+	})
+	return found
+}
+
 func (t *thing) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, resp *resource.ModifyPlanResponse) {
 	if !req.State.Raw.IsNull() {
 		checkMark(ctx, req.Private, &resp.Diagnostics)
@@ -236,6 +247,9 @@ func (t *thing) ModifyPlan(ctx context.Context, req resource.ModifyPlanRequest, 
 	if req.Plan.Raw.IsNull() || note(&resp.Diagnostics,
 		t.knobs(ctx, req.Plan, &resp.Diagnostics, req.Config.Raw, req.Plan.Raw, req.State.Raw).Fail("plan")) {
 		return
+	}
+	if slices.Contains(get[[]string](ctx, req.Plan, "fail_on"), "untyped") && hasUntyped(req.Config.Raw) {
+		resp.Diagnostics.AddAttributeError(path.Root("any"), "it has no type", "an unknown value is dynamic")
 	}
 	if get[bool](ctx, req.Plan, "deferred") && req.ClientCapabilities.DeferralAllowed {
 		resp.Deferred = &resource.Deferred{Reason: resource.DeferredReasonAbsentPrereq}

@@ -11,7 +11,7 @@ the key of another resource: an object like that one's is there, and is taken ov
 import copy
 import random
 
-from kusion_terraform.catalog import DATA, FRESH, KINDS, MADE, OURS, REAL, REFERRED, Group, Keyed
+from kusion_terraform.catalog import DATA, FRESH, KINDS, MADE, OURS, REAL, REFERRED, Group, Keyed, Many
 
 KEYS = ["a", "b", "c", "d"]
 FAILING = 0.5  # share of the cases in which something may be told to fail: they are played one by one
@@ -35,9 +35,16 @@ class Chance:
 
 
 def member(rng, name, kind):
-    """Of an object or a map; others as a whole."""
+    """Of an object, a map or a list; others, and sets, as a whole."""
+    if rng.random() < 0.5:
+        return name
+    if isinstance(kind, Many) and not kind.is_set:
+        return member(rng, f"{name}{rng.choice(['[0]', '[0]', '[1]', '.0'])}", kind.of)
     names = list(kind.kinds) if isinstance(kind, Group) else ["k1", "k2"] if isinstance(kind, Keyed) else []
-    return f"{name}.{rng.choice(names)}" if names and rng.random() < 0.5 else name
+    if not names:
+        return name
+    below = rng.choice(names)
+    return member(rng, f"{name}.{below}", kind.kinds[below]) if isinstance(kind, Group) else f"{name}.{below}"
 
 
 def ignored(rng, kind, attributes):

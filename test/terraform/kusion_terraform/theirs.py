@@ -103,10 +103,11 @@ LIFECYCLE = {"createBeforeDestroy": "create_before_destroy", "preventDestroy": "
 
 
 def lifecycle(one):
-    """Keys of maps as OpenTofu has them."""
+    """Keys of maps and indices of lists as OpenTofu has them."""
     made = {LIFECYCLE[name]: value for name, value in one["lifecycle"].items()}
     if isinstance(made.get("ignore_changes"), list):
-        made["ignore_changes"] = [re.sub(r"\.(k\d)$", r'["\1"]', path) for path in made["ignore_changes"]]
+        made["ignore_changes"] = [re.sub(r"\.(\d+)\b", r"[\1]", re.sub(r"\.(k\d)$", r'["\1"]', path))
+                                  for path in made["ignore_changes"]]
     return made
 
 

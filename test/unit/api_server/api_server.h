@@ -59,6 +59,10 @@ void api_server_delete(struct api_server *server, const char *path);
 void api_server_compact(struct api_server *server);
 /* All watches end. */
 void api_server_end_watches(struct api_server *server);
+/* Keeps a copy of all there is; and sets it back to that copy, as when a copy of etcd's folder is
+ * put in its place: objects, uids and versions are those of then, and all watches end. */
+void api_server_save(struct api_server *server);
+void api_server_set_back(struct api_server *server);
 
 /* ---- Faults and rights ---- */
 

@@ -115,6 +115,22 @@ void api_server_compact(struct api_server *server)
     pthread_mutex_unlock(&server->lock);
 }
 
+void api_server_save(struct api_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    api_storage_save(server);
+    pthread_mutex_unlock(&server->lock);
+}
+
+void api_server_set_back(struct api_server *server)
+{
+    pthread_mutex_lock(&server->lock);
+    api_storage_set_back(server);
+    server->watch_epoch++;
+    pthread_cond_broadcast(&server->changed);
+    pthread_mutex_unlock(&server->lock);
+}
+
 void api_server_end_watches(struct api_server *server)
 {
     pthread_mutex_lock(&server->lock);

@@ -58,6 +58,8 @@ const struct value *api_storage_commit(struct api_server *server, const struct a
 /* All of a kind (and namespace, unless NULL), in order; free(). */
 const struct stored **api_storage_all(const struct api_server *server, const struct api_kind *kind,
                                       const char *namespace_name, size_t *ret_count);
+void api_storage_save(struct api_server *server);
+void api_storage_set_back(struct api_server *server);
 void api_storage_done(struct api_server *server);
 
 /* ---- Requests (request.c) ---- */
@@ -205,6 +207,9 @@ struct api_server {
     struct change *changes;
     size_t n_changes, changes_capacity;
     const struct value *removed; /* what was removed last */
+    struct stored *saved;        /* api_server_save() */
+    size_t n_saved;
+    int64_t saved_version;
     int64_t version, compacted, uids;
     unsigned watch_epoch; /* watches of an earlier one end */
 

@@ -105,11 +105,61 @@ const struct stored **api_storage_all(const struct api_server *server, const str
     return all;
 }
 
-void api_storage_done(struct api_server *server)
+static void forget_objects(struct api_server *server)
 {
     for (struct strmap_entry *e = NULL; (e = strmap_next(&server->objects, e));)
         stored_free(e->value);
     strmap_done(&server->objects);
+}
+
+static void forget_saved(struct api_server *server)
+{
+    for (size_t i = 0; i < server->n_saved; i++) {
+        free(server->saved[i].key);
+        value_unref(server->saved[i].object);
+    }
+    free(server->saved);
+}
+
+static struct stored copy_of(const struct stored *stored)
+{
+    return (struct stored){str_new(stored->key), stored->kind, value_ref(stored->object)};
+}
+
+void api_storage_save(struct api_server *server)
+{
+    forget_saved(server);
+    server->saved = NEW_ARRAY(struct stored, server->objects.count + 1);
+    server->n_saved = 0;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&server->objects, e));)
+        server->saved[server->n_saved++] = copy_of(e->value);
+    server->saved_version = server->version;
+}
+
+/* What changed since was never: no watch will see it. */
+void api_storage_set_back(struct api_server *server)
+{
+    forget_objects(server);
+    strmap_init(&server->objects);
+    for (size_t i = 0; i < server->n_saved; i++) {
+        struct stored *stored = NEW(struct stored);
+
+        *stored = copy_of(&server->saved[i]);
+        strmap_put(&server->objects, stored->key, stored);
+    }
+    server->version = server->saved_version;
+    while (server->n_changes && server->changes[server->n_changes - 1].version > server->version) {
+        struct change *change = &server->changes[--server->n_changes];
+
+        value_unref(change->before);
+        value_unref(change->after);
+    }
+}
+
+void api_storage_done(struct api_server *server)
+{
+    forget_objects(server);
+    forget_saved(server);
     for (size_t i = 0; i < server->n_changes; i++) {
         value_unref(server->changes[i].before);
         value_unref(server->changes[i].after);

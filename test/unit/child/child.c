@@ -145,6 +145,21 @@ static int do_chown(const char *path)
     return chown(path, getuid(), getgid());
 }
 
+static int do_set_time(const char *path)
+{
+    return utimensat(AT_FDCWD, path, NULL, 0);
+}
+
+static int do_go_to(const char *path)
+{
+    return chdir(path);
+}
+
+static int do_go_to_open(const char *path)
+{
+    return fchdir(open(path, O_RDONLY | O_DIRECTORY));
+}
+
 /* Prints the mode that is there afterwards. */
 static int do_chmod(const char *path)
 {
@@ -372,6 +387,21 @@ static int do_unix_datagram(const char *operand)
     return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 }
 
+/* MiB, which it uses; then it says so, and stays. */
+static int do_take_memory(const char *operand)
+{
+    size_t bytes = (size_t)number(operand) << 20;
+    char *taken = malloc(bytes);
+
+    if (!taken)
+        return -1;
+    memset(taken, 1, bytes);
+    puts("ok");
+    fflush(stdout);
+    for (;;)
+        pause();
+}
+
 static int do_pair(const char *type)
 {
     int pair[2];
@@ -396,6 +426,22 @@ static int do_netlink(const char *protocol)
 static int do_family(const char *family)
 {
     return socket(number(family), SOCK_DGRAM, 0);
+}
+
+static int internet_socket(int family, const char *operand)
+{
+    return socket(family, number(operand), number(strchr(operand, ' ') + 1));
+}
+
+/* "TYPE PROTOCOL" */
+static int do_internet(const char *operand)
+{
+    return internet_socket(AF_INET, operand);
+}
+
+static int do_internet6(const char *operand)
+{
+    return internet_socket(AF_INET6, operand);
 }
 
 /* ---- The kernel: arguments that it refuses for another reason, if it looks at them ---- */
@@ -525,6 +571,9 @@ static const struct {
     VERB(xattr),
     VERB(chown),
     VERB(chmod),
+    VERB(set_time),
+    VERB(go_to),
+    VERB(go_to_open),
     VERB(execute),
     VERB(execute_memory),
     VERB(fork),
@@ -552,9 +601,12 @@ static const struct {
     VERB(connect_unix_short),
     VERB(unix_datagram),
     VERB(pair),
+    VERB(take_memory),
     VERB(listen_unix),
     VERB(netlink),
     VERB(family),
+    VERB(internet),
+    VERB(internet6),
     VERB(new_user),
     VERB(clone_new_user),
     VERB(mount),

@@ -9,7 +9,7 @@
 
 #include "engine/base/str.h"
 
-#define PATIENCE 20000 /* ms */
+#define PATIENCE 60000 /* ms */
 #define STEP     20
 #define QUIET    300
 

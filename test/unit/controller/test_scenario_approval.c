@@ -2,6 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "controller/reconcile/conditions.h"
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/approval_scene.h"
@@ -361,7 +362,7 @@ static void an_approved_plan_goes_when_it_is_carried_out(void)
     scene_expect_quiet(&scene);
     approval_give(&scene, 2);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
-    for (int ms = 0; ms < 10000 && count_documents(&scene) > state; ms += 50)
+    for (int ms = 0; ms < 60000 && count_documents(&scene) > state; ms += 50)
         usleep(50000);
     EXPECT_INT(count_documents(&scene), state, "State is left");
     scene_end(&scene);
@@ -404,8 +405,8 @@ static void a_plan_that_is_longer_than_a_release_is_carried_out(void)
     scene_spec(&scene, "web", MANUAL, large);
     scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
     release = api_server_get(scene.server, RELEASE "2");
-    EXPECT(value_path(release, "status", "planRef", "name", NULL), "it is elsewhere");
-    EXPECT_INT(count_documents(&scene), state + 3, "what people read, what is compared, the Spec");
+    EXPECT(!value_path(release, "status", "plan", "unseen", NULL), "all of it is there");
+    EXPECT_INT(count_documents(&scene), state + 2, "what is compared, the Spec");
     scene_kill(&scene);
     approval_give(&scene, 2);
     scene_start(&scene);
@@ -413,6 +414,38 @@ static void a_plan_that_is_longer_than_a_release_is_carried_out(void)
     data = scene_data(&scene, "m11");
     EXPECT_STR(data, "200", "all of them");
     EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    value_assign(&release, NULL);
+    release = api_server_get(scene.server, RELEASE "2");
+    EXPECT(value_path(release, "status", "planRef", "name", NULL), "now it is elsewhere");
+    scene_end(&scene);
+}
+
+/* Nothing is approved unseen, unless somebody says so. */
+static void a_plan_that_does_not_fit_is_approved_in_so_many_words(void)
+{
+    _cleanup_free_ char *large = large_resources(390);
+    _cleanup_value_ const struct value *release = NULL;
+    const struct value *conditions;
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", MANUAL, large);
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    release = api_server_get(scene.server, RELEASE "1");
+    EXPECT_INT(value_int(value_path(release, "status", "plan", "unseen", NULL), 0), 1, "one");
+    EXPECT_STR(value_string(value_path(release, "status", "plan", "serviceAccountName", NULL)),
+               "default", "whose rights");
+    EXPECT(value_path(release, "status", "planRef", "name", NULL), "it is elsewhere");
+    conditions = value_path(release, "status", "conditions", NULL);
+    EXPECT(strstr(value_get_string(conditions_find(conditions, "Ready"), "message"),
+                  "; 1 of these are NOT shown in full"),
+           "the message says so");
+    approval_give(&scene, 1);
+    scene_ask(&scene, "web");
+    scene_expect_quiet(&scene);
+    EXPECT(approval_is_waiting(&scene, 1), "an approval of what is shown is not enough");
+    api_server_edit(scene.server, RELEASE "1", "{\"spec\":{\"approvedUnseen\":true}}");
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     scene_end(&scene);
 }
 
@@ -428,13 +461,13 @@ static void a_waiting_plan_is_made_once_after_a_start(void)
     scene_kill(&scene);
     api_server_mark(scene.server);
     scene_start(&scene);
-    for (int ms = 0; ms < 10000 && !api_server_count(scene.server, "apply", CONFIGMAPS "/a");
+    for (int ms = 0; ms < 60000 && !api_server_count(scene.server, "apply", CONFIGMAPS "/a");
          ms += 50)
         usleep(50000);
     scene_expect_quiet(&scene);
     EXPECT_INT(api_server_count(scene.server, "apply", CONFIGMAPS "/a"), 1, "at the start");
     swept = api_server_count(scene.server, "get", RELEASE "1");
-    for (int ms = 0; ms < 10000 && api_server_count(scene.server, "get", RELEASE "1") == swept;
+    for (int ms = 0; ms < 60000 && api_server_count(scene.server, "get", RELEASE "1") == swept;
          ms += 50)
         usleep(50000);
     scene_expect_quiet(&scene);
@@ -483,7 +516,7 @@ static void a_plan_of_other_digests_is_shown_again(void)
         api_server_release(scene.server, rule);
         scene_start(&scene);
         scene_expect_there(&scene, RELEASE "3");
-        for (int ms = 0; ms < 10000 && !approval_is_waiting(&scene, 3); ms += 50)
+        for (int ms = 0; ms < 60000 && !approval_is_waiting(&scene, 3); ms += 50)
             usleep(50000);
         scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
         EXPECT_DATA(&scene, "a", "1");
@@ -510,4 +543,5 @@ SUITE(scenario_approval, TEST(a_plan_of_other_digests_is_shown_again),
       TEST(a_part_that_is_another_now_makes_a_release),
       TEST(a_waiting_release_that_is_deleted_is_made_again),
       TEST(an_approved_plan_goes_when_it_is_carried_out),
-      TEST(a_plan_that_is_longer_than_a_release_is_carried_out))
+      TEST(a_plan_that_is_longer_than_a_release_is_carried_out),
+      TEST(a_plan_that_does_not_fit_is_approved_in_so_many_words))

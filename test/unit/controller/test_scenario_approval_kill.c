@@ -127,7 +127,7 @@ static bool edit_with_kill(const struct edit *row, unsigned n)
         approval_give(&scene, 2);
     scene_spec(&scene, "web", MANUAL, resource);
     was_cut = kill_and_start(&scene);
-    for (int ms = 0; ms < 20000 && !is_settled(&scene); ms += 20)
+    for (int ms = 0; ms < 60000 && !is_settled(&scene); ms += 20)
         usleep(20000);
     scene_expect_quiet(&scene);
     EXPECT(is_settled(&scene), row->note);

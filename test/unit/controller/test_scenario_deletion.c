@@ -1,4 +1,6 @@
 /* The end of a Spec. */
+#include <unistd.h>
+
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 
@@ -162,25 +164,24 @@ static void guards_what_would_go_with_a_namespace(void)
     scene_end(&scene);
 }
 
-/* Without State it is not known what there is: the finalizer stays, until the policy says that all
- * is left. */
-static void holds_what_it_has_no_record_of(void)
+/* State is gone: what carries the Spec's label is found, by the kinds that its status names. */
+static void finds_by_their_label_what_state_does_not_know(void)
 {
     struct scene scene = {0};
 
     begin(&scene, "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
     api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    api_server_create(scene.server, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
+                                    "\"namespace\":\"team\",\"name\":\"theirs\"}}");
     api_server_delete(scene.server, WEB);
-    scene_expect_ready(&scene, "web", "False", "StateLost");
-    EXPECT_DATA(&scene, "a", "1");
-    scene_spec(&scene, "web", "\"deletionPolicy\":\"Orphan\",", CONFIGMAP("a", "1"));
     scene_expect_gone(&scene, WEB);
-    EXPECT_DATA(&scene, "a", "1");
+    scene_expect_gone(&scene, CONFIGMAPS "/a");
+    scene_expect_there(&scene, CONFIGMAPS "/theirs");
     scene_end(&scene);
 }
 
 /* The same of a Spec that never succeeded: some of its resources are there. */
-static void holds_what_a_failed_apply_made(void)
+static void finds_what_a_failed_apply_made(void)
 {
     struct scene scene = {0};
 
@@ -195,7 +196,19 @@ static void holds_what_a_failed_apply_made(void)
     scene_expect_quiet(&scene);
     api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
     api_server_delete(scene.server, WEB);
-    scene_expect_ready(&scene, "web", "False", "StateLost");
+    scene_expect_gone(&scene, WEB);
+    scene_expect_gone(&scene, CONFIGMAPS "/a");
+    scene_end(&scene);
+}
+
+static void leaves_what_state_does_not_know_if_it_is_to_be_orphaned(void)
+{
+    struct scene scene = {0};
+
+    begin(&scene, "\"deletionPolicy\":\"Orphan\",", CONFIGMAP("a", "1"));
+    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
     EXPECT_DATA(&scene, "a", "1");
     scene_end(&scene);
 }
@@ -217,6 +230,38 @@ static void holds_while_the_definition_goes(void)
     scene_end(&scene);
 }
 
+/* etcd was set back while the finalizer could not be removed: nobody deletes the Spec any more. */
+static void keeps_what_is_not_being_deleted_any_more(void)
+{
+    _cleanup_free_ char *writes = NULL;
+    struct scene scene = {0};
+    unsigned rule;
+
+    begin(&scene, "", CONFIGMAP("a", "1"));
+    api_server_save(scene.server);
+    rule = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "patch", .path = WEB, .fault = API_ANSWER, .status = 503});
+    api_server_delete(scene.server, WEB);
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "all but the finalizer is gone");
+    EXPECT_DATA(&scene, "a", NULL);
+    api_server_set_back(scene.server);
+    api_server_mark(scene.server);
+    api_server_release(scene.server, rule);
+    for (int i = 0; i < 2000 && !api_server_count(scene.server, "get", WEB); i++)
+        usleep(10000);
+    scene_expect_quiet(&scene);
+    writes = api_server_write_summary(scene.server);
+    EXPECT(!strstr(writes, "patch specs"), writes);
+    EXPECT_INT(api_server_size(scene.server, STATES_ONLY), 1, "as does State");
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    EXPECT_DATA(&scene, "a", NULL);
+    EXPECT_INT(api_server_size(scene.server, STATES), 0, "State went");
+    EXPECT_INT(api_server_count(scene.server, "delete", CONFIGMAPS "/a"), 1, "once more");
+    scene_end(&scene);
+}
+
 /* Refused from the start, it never had a finalizer. */
 static void goes_at_once_where_nothing_was_made(void)
 {
@@ -234,6 +279,8 @@ static void goes_at_once_where_nothing_was_made(void)
 SUITE(scenario_deletion, TEST(takes_all_away), TEST(leaves_alone_what_is_suspended),
       TEST(waits_for_finalizers_of_others), TEST(deletes_by_uid),
       TEST(holds_what_it_may_not_delete), TEST(ends_what_is_under_way),
-      TEST(guards_what_would_go_with_a_namespace), TEST(holds_what_it_has_no_record_of),
-      TEST(holds_what_a_failed_apply_made), TEST(holds_while_the_definition_goes),
+      TEST(guards_what_would_go_with_a_namespace),
+      TEST(finds_by_their_label_what_state_does_not_know), TEST(finds_what_a_failed_apply_made),
+      TEST(leaves_what_state_does_not_know_if_it_is_to_be_orphaned),
+      TEST(holds_while_the_definition_goes), TEST(keeps_what_is_not_being_deleted_any_more),
       TEST(goes_at_once_where_nothing_was_made))

@@ -1,6 +1,8 @@
 /* Whether it may act, and whether it sees: the Lease, the watches, /readyz. */
 #include <arpa/inet.h>
+#include <ftw.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -41,6 +43,47 @@ static void makes_way_for_whoever_takes_the_lease(void)
     held_by = holder(&scene);
     EXPECT_STR(held_by, "other", "the Lease is not touched");
     scene_end(&scene);
+}
+
+static int remove_file(const char *path, const struct stat *status, int type, struct FTW *at)
+{
+    (void)status, (void)type, (void)at;
+    return remove(path);
+}
+
+/* etcd was set back, and State in files was not: it has the epoch of a leader that etcd does not
+ * know of. The next one is a later leader all the same. */
+static void leads_on_where_etcd_was_set_back(void)
+{
+    char directory[] = "/tmp/kusion-test-XXXXXX";
+    _cleanup_free_ char *flags = NULL;
+    struct scene scene = {0};
+
+    if (!mkdtemp(directory))
+        abort();
+    flags = str_printf("--leader-elect=true --state-backend=file:%s", directory);
+    scene.flags = flags;
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    api_server_save(scene.server);
+    for (unsigned n = 0; n < 2; n++) {
+        scene_stop(&scene);
+        scene_start(&scene);
+    }
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "2"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_stop(&scene);
+    sleep(4); /* a Lease does not change hands more than once a second */
+    api_server_set_back(scene.server);
+    api_server_edit(scene.server, LEASE, "{\"spec\":{\"holderIdentity\":null}}");
+    scene_start(&scene);
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "3"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_DATA(&scene, "a", "3");
+    scene_end(&scene);
+    EXPECT_INT(nftw(directory, remove_file, 8, FTW_PHYS | FTW_DEPTH), 0, "cleaned up");
 }
 
 /* ---- The watches ---- */
@@ -85,6 +128,75 @@ static void a_leader_that_is_blind_gives_up(void)
     heal(&scene, blindness);
     scene_start(&scene);
     scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+}
+
+/* A call without an answer does not keep it: the next leader finds out what came of it. */
+static void a_blind_leader_waits_for_no_call(void)
+{
+    struct scene scene = {.flags = "--leader-elect=true --blind-timeout=2s --drain-timeout=1m"};
+    _cleanup_free_ char *after = NULL;
+    struct blindness blindness;
+    unsigned held;
+
+    scene_begin(&scene);
+    held = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "apply", .path = CONFIGMAPS "/a", .fault = API_HOLD});
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, held, 1), "in flight");
+    blindness = blind(&scene, API_DROP);
+    scene_expect_ended(&scene);
+    after = holder(&scene);
+    EXPECT_STR(after, "", "nobody's");
+    heal(&scene, blindness);
+    api_server_release(scene.server, held);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
+/* It sees, it renews the Lease, and nothing that it writes arrives. */
+static void a_leader_whose_writes_are_lost_gives_up(void)
+{
+    struct scene scene = {.flags = "--leader-elect=true --blind-timeout=2s"};
+    _cleanup_free_ char *after = NULL;
+    unsigned lost[2];
+
+    scene_begin(&scene);
+    lost[0] = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "write", .path = "/apis/api.kusion.io/*", .fault = API_DROP});
+    lost[1] = api_server_rule(
+        scene.server, &(struct api_rule){.verb = "write", .path = "/api/v1/*", .fault = API_DROP});
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_expect_ended(&scene);
+    after = holder(&scene);
+    EXPECT_STR(after, "", "nobody's");
+    for (unsigned i = 0; i < 2; i++)
+        api_server_release(scene.server, lost[i]);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+}
+
+/* What is refused would be refused of another process, too. */
+static void a_leader_whose_writes_are_refused_stays(void)
+{
+    struct scene scene = {.flags = "--leader-elect=true --blind-timeout=1s"};
+    unsigned refused;
+
+    scene_begin(&scene);
+    refused = api_server_rule(scene.server, &(struct api_rule){.verb = "write",
+                                                               .path = "/apis/api.kusion.io/*",
+                                                               .fault = API_ANSWER,
+                                                               .status = 503});
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, refused, 2), "refused");
+    sleep(4);
+    api_server_release(scene.server, refused);
     scene_expect_ready(&scene, "web", "True", NULL);
     scene_end(&scene);
 }
@@ -146,7 +258,7 @@ static void expect_probe(int port, const char *path, const char *text)
 {
     char *answer = probe(port, path);
 
-    for (int ms = 0; ms < 20000 && !strstr(answer, text); ms += 50) {
+    for (int ms = 0; ms < 60000 && !strstr(answer, text); ms += 50) {
         free(answer);
         usleep(50000);
         answer = probe(port, path);
@@ -210,5 +322,7 @@ static void is_not_alive_while_nothing_moves(void)
 }
 
 SUITE(scenario_leader, TEST(makes_way_for_whoever_takes_the_lease),
-      TEST(a_leader_that_is_blind_gives_up), TEST(a_leader_that_is_refused_stays),
+      TEST(leads_on_where_etcd_was_set_back), TEST(a_leader_that_is_blind_gives_up),
+      TEST(a_blind_leader_waits_for_no_call), TEST(a_leader_whose_writes_are_lost_gives_up),
+      TEST(a_leader_whose_writes_are_refused_stays), TEST(a_leader_that_is_refused_stays),
       TEST(is_ready_only_while_it_sees), TEST(is_not_alive_while_nothing_moves))

@@ -46,7 +46,7 @@ static void waiting_costs_no_threads(void)
 
         scene_spec(&scene, name, "", resource);
     }
-    for (int ms = 0; ms < 20000 && api_server_size(scene.server, DEPLOYMENTS) < SPECS_THAT_WAIT;
+    for (int ms = 0; ms < 120000 && api_server_size(scene.server, DEPLOYMENTS) < SPECS_THAT_WAIT;
          ms += 50)
         usleep(50000);
     EXPECT_INT(api_server_size(scene.server, DEPLOYMENTS), SPECS_THAT_WAIT, "all were begun");
@@ -199,7 +199,7 @@ static const struct value *expect_phase(struct scene *scene, const char *path, c
     const struct value *object = api_server_get(scene->server, path);
 
     for (int ms = 0;
-         ms < 10000 && !str_equal(value_string(value_path(object, "status", "phase", NULL)), phase);
+         ms < 60000 && !str_equal(value_string(value_path(object, "status", "phase", NULL)), phase);
          ms += 50) {
         usleep(50000);
         value_unref(object);

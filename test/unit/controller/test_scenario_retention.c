@@ -1,6 +1,8 @@
 /* How many Releases are kept, and what goes with them. */
+#include <fcntl.h>
 #include <ftw.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/buf.h"
@@ -232,12 +234,36 @@ static void records_in_files_go_with_their_spec(void)
             api_server_delete(scene.server, WEB);
         }
         scene_expect_gone(&scene, WEB);
-        for (int ms = 0; ms < 10000 && count_documents(directory) > (unsigned)is_killed; ms += 20)
+        for (int ms = 0; ms < 60000 && count_documents(directory) > (unsigned)is_killed; ms += 20)
             usleep(20000);
         EXPECT_INT(count_documents(directory), is_killed, "State alone, if it was not destroyed");
         scene_end(&scene);
         EXPECT_INT(nftw(directory, remove_file, 8, FTW_PHYS | FTW_DEPTH), 0, "cleaned up");
     }
+}
+
+/* A process was killed while it removed a document: the next one removes what is left of it. */
+static void what_a_killed_removal_left_goes(void)
+{
+    char directory[] = "/tmp/kusion-test-XXXXXX";
+    _cleanup_free_ char *flags = NULL, *team = NULL, *spec = NULL, *secret = NULL;
+    struct scene scene = {0};
+
+    if (!mkdtemp(directory))
+        abort();
+    flags = str_printf("--state-backend=file:%s", directory);
+    team = str_printf("%s/team", directory);
+    spec = str_printf("%s/gone", team);
+    secret = str_printf("%s/state.0123456789abcdef.secret", spec);
+    EXPECT_INT(mkdir(team, 0700) + mkdir(spec, 0700), 0, spec);
+    EXPECT_INT(symlink("a value", secret), 0, secret);
+    scene.flags = flags;
+    scene_begin(&scene);
+    for (int i = 0; i < 2000 && faccessat(AT_FDCWD, secret, F_OK, AT_SYMLINK_NOFOLLOW) == 0; i++)
+        usleep(10000);
+    EXPECT(faccessat(AT_FDCWD, secret, F_OK, AT_SYMLINK_NOFOLLOW) < 0, "the value of a Secret");
+    scene_end(&scene);
+    EXPECT_INT(nftw(directory, remove_file, 8, FTW_PHYS | FTW_DEPTH), 0, "cleaned up");
 }
 
 /* A Release of an earlier Spec of the name, of the same generation, says nothing of this one: the
@@ -286,7 +312,7 @@ static void preview(struct scene *scene, const char *name, const char *spec, con
         name, fields, spec);
 
     api_server_create(scene->server, json);
-    for (int ms = 0; ms < 30000; ms += 20) {
+    for (int ms = 0; ms < 60000; ms += 20) {
         _cleanup_value_ const struct value *object = api_server_get(scene->server, path);
 
         if (!object || release_phase_is_terminal(release_status_phase(value_get(object, "status"))))
@@ -464,7 +490,7 @@ static void a_plan_goes_with_its_release(void)
     scene_kill(&scene);
     api_server_delete(scene.server, RELEASES "/look");
     scene_start(&scene);
-    for (int ms = 0; ms < 10000 && api_server_size(scene.server, STATES); ms += 50)
+    for (int ms = 0; ms < 60000 && api_server_size(scene.server, STATES); ms += 50)
         usleep(50000);
     EXPECT_INT(api_server_size(scene.server, STATES), 0, "gone");
     scene_end(&scene);
@@ -474,7 +500,8 @@ SUITE(scenario_retention, TEST(keeps_the_newest), TEST(keeps_ten_unless_told_oth
       TEST(a_lower_limit_holds_at_once), TEST(keeps_the_last_that_succeeded),
       TEST(an_idle_spec_costs_nothing), TEST(goes_on_where_it_was_killed),
       TEST(what_cannot_be_removed_is_tried_again), TEST(records_in_files_go_with_their_spec),
-      TEST(a_spec_made_again_has_a_release_of_its_own), TEST(previews_live_for_a_while),
-      TEST(a_preview_goes_after_a_restart), TEST(keeps_so_many_previews_of_a_spec),
-      TEST(previews_of_no_spec_share_a_limit), TEST(previews_go_with_their_spec),
-      TEST(a_record_without_an_owner_goes_some_time), TEST(a_plan_goes_with_its_release))
+      TEST(what_a_killed_removal_left_goes), TEST(a_spec_made_again_has_a_release_of_its_own),
+      TEST(previews_live_for_a_while), TEST(a_preview_goes_after_a_restart),
+      TEST(keeps_so_many_previews_of_a_spec), TEST(previews_of_no_spec_share_a_limit),
+      TEST(previews_go_with_their_spec), TEST(a_record_without_an_owner_goes_some_time),
+      TEST(a_plan_goes_with_its_release))

@@ -19,7 +19,7 @@ static void expect_applying(struct scene *scene)
 {
     char *phase = NULL;
 
-    for (int ms = 0; ms < 10000 && !str_equal(phase, "applying"); ms += 50) {
+    for (int ms = 0; ms < 60000 && !str_equal(phase, "applying"); ms += 50) {
         free(phase);
         usleep(50000);
         phase = scene_phase(scene, "web", 1);

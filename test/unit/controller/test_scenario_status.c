@@ -282,9 +282,55 @@ static void a_read_that_is_refused_passes(void)
     scene_end(&scene);
 }
 
+/* At most 20 s. */
+static bool says_of(struct scene *scene, const char *words)
+{
+    for (int i = 0; i < 2000; i++) {
+        _cleanup_value_ const struct value *web = api_server_get(scene->server, WEB);
+        const struct value *conditions = value_path(web, "status", "conditions", NULL);
+
+        for (size_t n = 0; n < value_count(conditions); n++) {
+            const char *said = value_get_string(value_at(conditions, n), "message");
+
+            if (said && strstr(said, words))
+                return true;
+        }
+        usleep(10000);
+    }
+    return false;
+}
+
+/* Nothing can be recorded in the operator's namespace, in the middle of an apply. */
+static void state_that_cannot_be_saved_is_told(void)
+{
+    struct scene scene = {0};
+    unsigned slow, rule;
+
+    scene_begin(&scene);
+    slow = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "apply", .path = CONFIGMAPS "/a", .fault = API_HOLD});
+    scene_spec(&scene, "web", "",
+               CONFIGMAP("a", "1") "," CONFIGMAP_AFTER("b", "1", "\"" CONFIGMAP_ID("a") "\""));
+    EXPECT(api_server_wait_hits(scene.server, slow, 1), "under way");
+    rule = api_server_rule(scene.server,
+                           &(struct api_rule){.verb = "write",
+                                              .path = "/api/v1/namespaces/kusion-system/*",
+                                              .fault = API_ANSWER,
+                                              .status = 503,
+                                              .message = "the disk is full"});
+    api_server_release(scene.server, slow);
+    EXPECT(says_of(&scene, "done, waiting for State to be saved: "), "what it waits for");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_INT(api_server_count(scene.server, "write", CONFIGMAPS "/a"), 1, "once");
+    scene_end(&scene);
+}
+
 SUITE(scenario_status, TEST(a_lost_status_makes_no_release),
       TEST(an_answer_that_is_no_object_passes), TEST(a_refused_release_does_not_hide_the_end),
       TEST(a_name_that_is_taken_is_passed_over), TEST(the_next_process_tells),
       TEST(a_terminal_phase_stays), TEST(a_short_operation_is_told_once),
       TEST(a_long_operation_is_told_now_and_then), TEST(takes_no_spec_that_is_too_large),
-      TEST(takes_no_spec_that_cannot_be_read), TEST(a_read_that_is_refused_passes))
+      TEST(takes_no_spec_that_cannot_be_read), TEST(a_read_that_is_refused_passes),
+      TEST(state_that_cannot_be_saved_is_told))

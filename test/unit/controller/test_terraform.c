@@ -122,4 +122,29 @@ static void what_is_wrong_is_said_with_the_flag(void)
     }
 }
 
-SUITE(terraform_flags, TEST(each_source_will_do), TEST(what_is_wrong_is_said_with_the_flag))
+static void the_limit_of_the_container_is_read_from_both_kinds_of_cgroups(void)
+{
+    static const struct {
+        const char *file, *text;
+        int64_t limit;
+    } rows[] = {
+        {NULL, NULL, 0},
+        {"memory.max", "536870912\n", 536870912},
+        {"memory.max", "max\n", 0},
+        {"memory/memory.limit_in_bytes", "268435456\n", 268435456},
+        {"memory/memory.limit_in_bytes", "9223372036854771712\n", 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(folder_remove_p) char *folder = make_folder();
+        _cleanup_free_ char *memory = str_printf("%s/memory", folder);
+
+        CU_ASSERT_FATAL(mkdir(memory, 0700) == 0);
+        if (rows[i].file)
+            put(folder, rows[i].file, rows[i].text);
+        EXPECT_INT(terraform_container_memory(folder), rows[i].limit, rows[i].file);
+    }
+}
+
+SUITE(terraform_flags, TEST(the_limit_of_the_container_is_read_from_both_kinds_of_cgroups),
+      TEST(each_source_will_do), TEST(what_is_wrong_is_said_with_the_flag))

@@ -111,7 +111,7 @@ static void follow(const struct row *row)
     harness_start(&changes.harness, steps, ARRAY_SIZE(steps), NULL);
     config.client = changes.harness.client;
     informer = informer_new(&config, NULL);
-    for (unsigned i = 0; i < 10000 && !has_ended(&changes); i++)
+    for (unsigned i = 0; i < 60000 && !has_ended(&changes); i++)
         usleep(1000);
     EXPECT(informer_synced(informer), row->note);
     informer_free(informer);

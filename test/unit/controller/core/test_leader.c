@@ -93,7 +93,7 @@ static void pass(struct fixture *fixture, int64_t ms)
 
 static void wait_for(_Atomic int *what)
 {
-    for (unsigned i = 0; i < 10000 && !atomic_load(what); i++)
+    for (unsigned i = 0; i < 60000 && !atomic_load(what); i++)
         usleep(1000);
     EXPECT(atomic_load(what), "in time");
 }
@@ -247,7 +247,7 @@ static bool is_unread(struct leader *leader)
 
 static void wait_for_first_try(struct leader *leader)
 {
-    for (unsigned i = 0; i < 10000 && is_unread(leader); i++)
+    for (unsigned i = 0; i < 60000 && is_unread(leader); i++)
         usleep(1000);
 }
 

@@ -86,7 +86,7 @@ static void fixture_stop(struct fixture *fixture)
 
 static void wait_for(_Atomic int *what, int value)
 {
-    for (unsigned i = 0; i < 10000 && atomic_load(what) < value; i++)
+    for (unsigned i = 0; i < 60000 && atomic_load(what) < value; i++)
         usleep(1000);
     EXPECT(atomic_load(what) >= value, "in time");
 }

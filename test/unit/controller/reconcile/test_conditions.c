@@ -47,7 +47,8 @@ static void never_says_reconciling_and_stalled_at_once(void)
 
         err_set(&error, rows[i].code, rows[i].reason, "%s", rows[i].message);
         verdict = verdict_of_error(&error, rows[i].is_spent);
-        conditions = conditions_make(NULL, &verdict, (struct conditions_generation){3, 3}, LATER);
+        conditions =
+            conditions_make(NULL, &verdict, NULL, (struct conditions_generation){3, 3}, LATER);
         EXPECT_STR(field(conditions, "Ready", "status"), "False", rows[i].reason);
         EXPECT_STR(field(conditions, "Ready", "reason"), rows[i].reason, rows[i].reason);
         EXPECT_STR(field(conditions, rows[i].there, "status"), "True", rows[i].reason);
@@ -61,26 +62,52 @@ static void saying_the_same_again_is_no_change(void)
 {
     struct verdict verdict = {"True", "ReconciliationSucceeded", "done", PROGRESS_SETTLED, "True"};
     _cleanup_value_ const struct value *first =
-        conditions_make(NULL, &verdict, first_generation, LATER);
+        conditions_make(NULL, &verdict, NULL, first_generation, LATER);
     _cleanup_value_ const struct value *again =
-        conditions_make(first, &verdict, first_generation, LATER + 60000);
+        conditions_make(first, &verdict, NULL, first_generation, LATER + 60000);
     _cleanup_value_ const struct value *changed = NULL;
 
     EXPECT(value_equal(first, again), "the same");
     EXPECT_STR(field(first, "Ready", "lastTransitionTime"), "2026-01-02T03:04:05Z", "time");
     verdict.ready = "False";
-    changed = conditions_make(first, &verdict, first_generation, LATER + 60000);
+    changed = conditions_make(first, &verdict, NULL, first_generation, LATER + 60000);
     EXPECT_STR(field(changed, "Ready", "lastTransitionTime"), "2026-01-02T03:05:05Z", "changed");
     EXPECT_STR(field(changed, "Healthy", "lastTransitionTime"), "2026-01-02T03:04:05Z",
                "as before");
+}
+
+static void says_the_whole_once(void)
+{
+    struct verdict verdict = {"False", "HealthCheckFailed", "all of it", PROGRESS_STALLED, "False"};
+    const struct conditions_clauses clauses = {"in short", "1 of 2 healthy"};
+    _cleanup_value_ const struct value *made =
+        conditions_make(NULL, &verdict, &clauses, first_generation, LATER);
+
+    EXPECT_STR(field(made, "Ready", "message"), "all of it", "Ready");
+    EXPECT_STR(field(made, "Stalled", "message"), "in short", "Stalled");
+    EXPECT_STR(field(made, "Finished", "message"), "in short", "Finished");
+    EXPECT_STR(field(made, "Healthy", "message"), "1 of 2 healthy", "Healthy");
+}
+
+/* A new Spec is queued by the schema's default, whose time is none. */
+static void what_the_schema_says_has_no_time(void)
+{
+    struct verdict verdict = {"Unknown", "Progressing", "applying", PROGRESS_RECONCILING, NULL};
+    _cleanup_value_ const struct value *queued =
+        value_pack("[{s:s, s:s, s:s}]", "type", "Ready", "status", "Unknown", "lastTransitionTime",
+                   "1970-01-01T00:00:00Z");
+    _cleanup_value_ const struct value *begun =
+        conditions_make(queued, &verdict, NULL, first_generation, LATER);
+
+    EXPECT_STR(field(begun, "Ready", "lastTransitionTime"), "2026-01-02T03:04:05Z", "begun");
 }
 
 static void what_was_written_is_kept_until_it_is_tried_again(void)
 {
     struct verdict verdict = {"True", "ReconciliationSucceeded", "done", PROGRESS_SETTLED, NULL};
     struct verdict failed = {.ready = "False", .reason = "Forbidden", .message = "no right"};
-    const struct value *first = conditions_make(NULL, &verdict, first_generation, LATER);
-    const struct value *next = conditions_make(first, &verdict, first_generation, LATER);
+    const struct value *first = conditions_make(NULL, &verdict, NULL, first_generation, LATER);
+    const struct value *next = conditions_make(first, &verdict, NULL, first_generation, LATER);
 
     conditions_add_written(&next, first, NULL, 1, LATER);
     EXPECT(!conditions_find(next, CONDITION_WRITTEN), "there was none");
@@ -101,27 +128,38 @@ static void what_was_written_is_kept_until_it_is_tried_again(void)
     value_unref(next);
 }
 
+static void expose(const struct value **conditions, const struct value *old, const char *message,
+                   int64_t now)
+{
+    const struct warning warning = {"SecretsInClear", "SecretsInClear", message};
+
+    conditions_set_warning(conditions, old, &warning, 1, now);
+}
+
 static void adds_what_is_exposed(void)
 {
     struct verdict verdict = {"False", "Because", "failed", PROGRESS_STALLED, NULL};
-    const struct value *first = conditions_make(NULL, &verdict, first_generation, LATER);
-    const struct value *again = conditions_make(first, &verdict, first_generation, LATER);
+    const struct value *first = conditions_make(NULL, &verdict, NULL, first_generation, LATER);
+    const struct value *again = conditions_make(first, &verdict, NULL, first_generation, LATER);
     size_t n = value_count(first);
 
-    conditions_add_exposed(&first, NULL, NULL, 1, LATER);
+    expose(&first, NULL, NULL, LATER);
     EXPECT_INT((int)value_count(first), (int)n, "nothing is exposed");
-    conditions_add_exposed(&first, NULL, "one Secret", 1, LATER);
+    expose(&first, NULL, "one Secret", LATER);
     EXPECT_INT((int)value_count(first), (int)n + 1, "one more");
     EXPECT_STR(field(first, "Ready", "reason"), "Because", "the others stay");
     EXPECT_STR(field(first, "SecretsInClear", "status"), "True", "status");
     EXPECT_STR(field(first, "SecretsInClear", "message"), "one Secret", "message");
-    conditions_add_exposed(&again, first, "two Secrets", 1, LATER + 60000);
+    expose(&again, first, "two Secrets", LATER + 60000);
     EXPECT_STR(field(again, "SecretsInClear", "lastTransitionTime"), "2026-01-02T03:04:05Z",
                "the status is the same");
+    expose(&again, first, NULL, LATER + 120000);
+    EXPECT_INT((int)value_count(again), (int)n, "no more");
     value_unref(again);
     value_unref(first);
 }
 
 SUITE(conditions, TEST(never_says_reconciling_and_stalled_at_once),
-      TEST(saying_the_same_again_is_no_change), TEST(adds_what_is_exposed),
+      TEST(saying_the_same_again_is_no_change), TEST(what_the_schema_says_has_no_time),
+      TEST(says_the_whole_once), TEST(adds_what_is_exposed),
       TEST(what_was_written_is_kept_until_it_is_tried_again))

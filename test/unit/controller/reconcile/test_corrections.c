@@ -25,7 +25,7 @@ static struct plan *plan_of(const char *id, enum plan_action action, const char 
         from = next;
     }
     change->diff = NEW(struct diff);
-    diff_values(from, to, change->diff);
+    diff_values(from, to, &diff_brief, change->diff);
     return plan;
 }
 
@@ -83,7 +83,8 @@ static void keeps_each_change_once(void)
     text = json_to_str(status);
     EXPECT_STR(text,
                "{\"count\":3,\"lastTime\":\"1970-01-01T00:00:00Z\",\"message\":\"done\","
-               "\"changes\":[{\"id\":\"a\",\"action\":\"update\",\"fields\":[\"x\",\"y\"]},"
+               "\"changes\":[{\"id\":\"a\",\"action\":\"update\",\"fields\":[\"x\",\"y\"],"
+               "\"lastTimes\":[\"1970-01-01T00:00:00Z\",\"1970-01-01T00:00:00Z\"]},"
                "{\"id\":\"b\",\"action\":\"create\"}]}",
                "as it is in the status");
     value_unref(status);
@@ -109,6 +110,52 @@ static void is_bounded(void)
     buf_done(&many);
 }
 
+/* A correction at that second, by a plan that knows who changed it. */
+static void correct_at(const struct value **status, int64_t second, const char *who)
+{
+    _cleanup_(plan_free_p) struct plan *plan = plan_of("a", PLAN_UPDATE, "replicas ");
+    const struct value *next;
+
+    plan->changes[0].reason = who;
+    next = corrections_add(*status, plan, "done", second * 1000);
+    value_unref(*status);
+    *status = next;
+}
+
+static void tells_who_fights_for_a_field(void)
+{
+#define FIGHT                                                                           \
+    "corrected at each check: a: replicas, changed by hpa (scale). Leave these fields " \
+    "out of the Spec, or keep the other from writing them"
+    static const struct {
+        const char *note;
+        int64_t times[4], now; /* seconds; 0: no more. The interval is ten. */
+        const char *expected;
+    } rows[] = {
+        {"once", {100}, 100, NULL},
+        {"twice", {100, 110}, 110, NULL},
+        {"three times in a row", {100, 110, 120}, 120, FIGHT},
+        {"and at the next check", {100, 110, 120}, 130, FIGHT},
+        {"not any more", {100, 110, 120}, 141, NULL},
+        {"with pauses", {100, 120, 140}, 140, FIGHT},
+        {"now and then", {100, 130, 160}, 160, NULL},
+        {"the last three count", {10, 100, 110, 120}, 120, FIGHT},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct value *status = NULL;
+        _cleanup_free_ char *said = NULL;
+
+        for (size_t k = 0; k < 4 && rows[i].times[k]; k++)
+            correct_at(&status, rows[i].times[k], k ? "changed by hpa (scale)" : NULL);
+        said = corrections_fight(status, 10000, rows[i].now * 1000);
+        EXPECT_INT(said != NULL, rows[i].expected != NULL, rows[i].note);
+        EXPECT(!said || str_equal(said, rows[i].expected), said);
+        value_unref(status);
+    }
+    EXPECT(!corrections_fight(NULL, 10000, 0), "none");
+}
+
 static void counts_no_plan_that_corrects_nothing(void)
 {
     _cleanup_(plan_free_p) struct plan *plan = plan_of("a", PLAN_UNCHANGED, "");
@@ -117,4 +164,4 @@ static void counts_no_plan_that_corrects_nothing(void)
 }
 
 SUITE(corrections, TEST(tells_what_repeats), TEST(keeps_each_change_once), TEST(is_bounded),
-      TEST(counts_no_plan_that_corrects_nothing))
+      TEST(tells_who_fights_for_a_field), TEST(counts_no_plan_that_corrects_nothing))

@@ -88,17 +88,40 @@ static const struct {
     struct hold hold;
 } holds[] = {
     {"asked for: Rollback",
-     {RELEASE_ROLLBACK, (char[]){"uid-1"}, 7, 9, 3, (char[]){"sha256:abc"}, (char[]){"request-1"},
-      (char[]){"2026-01-02T03:04:05Z"}, (char[]){"812"}, NULL}},
+     {.operation = RELEASE_ROLLBACK,
+      .spec_uid = (char[]){"uid-1"},
+      .generation = 7,
+      .revision = 9,
+      .to_revision = 3,
+      .spec_digest = (char[]){"sha256:abc"},
+      .request = (char[]){"request-1"},
+      .requested_at = (char[]){"2026-01-02T03:04:05Z"},
+      .request_name = (char[]){"web-undo"},
+      .shown = 9,
+      .request_version = (char[]){"812"}}},
     {"asked for: Destroy",
-     {RELEASE_DESTROY, (char[]){"uid-1"}, 7, 9, 0, NULL, (char[]){"request-1"},
-      (char[]){"2026-01-02T03:04:05Z"}, (char[]){"812"}, NULL}},
+     {.operation = RELEASE_DESTROY,
+      .spec_uid = (char[]){"uid-1"},
+      .generation = 7,
+      .revision = 9,
+      .request = (char[]){"request-1"},
+      .requested_at = (char[]){"2026-01-02T03:04:05Z"},
+      .request_version = (char[]){"812"}}},
     {"remediation",
-     {RELEASE_ROLLBACK, (char[]){"uid-1"}, 7, 9, 3, (char[]){"sha256:abc"}, NULL, NULL, NULL,
-      (char[]){"ConfigMap \"a\": refused"}}},
+     {.operation = RELEASE_ROLLBACK,
+      .spec_uid = (char[]){"uid-1"},
+      .generation = 7,
+      .revision = 9,
+      .to_revision = 3,
+      .spec_digest = (char[]){"sha256:abc"},
+      .cause = (char[]){"ConfigMap \"a\": refused"}}},
     {"large numbers",
-     {RELEASE_ROLLBACK, (char[]){"uid-1"}, INT64_MAX, INT64_MAX - 1, INT64_MAX - 2,
-      (char[]){"sha256:abc"}, NULL, NULL, NULL, NULL}},
+     {.operation = RELEASE_ROLLBACK,
+      .spec_uid = (char[]){"uid-1"},
+      .generation = INT64_MAX,
+      .revision = INT64_MAX - 1,
+      .to_revision = INT64_MAX - 2,
+      .spec_digest = (char[]){"sha256:abc"}}},
 };
 
 static void expect_read(struct ledger *ledger, const struct hold *expected, const char *note)
@@ -117,6 +140,37 @@ static void expect_read(struct ledger *ledger, const struct hold *expected, cons
     EXPECT_STR(hold.requested_at, expected->requested_at, note);
     EXPECT_STR(hold.request_version, expected->request_version, note);
     EXPECT_STR(hold.cause, expected->cause, note);
+    EXPECT_STR(hold.request_name, expected->request_name, note);
+    EXPECT_INT(hold.shown, expected->shown, note);
+}
+
+/* A hold that waits for approval comes after one that was carried out, or that waits, too. */
+static void what_was_before_is_in_force_again(void)
+{
+    static const struct {
+        const char *note;
+        int64_t applied; /* the first hold has revision 9 */
+        bool is_in_force_again;
+    } rows[] = {
+        {"it was carried out", 9, true}, {"so was a correction", 12, true}, {"it waits", 8, false}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct hold next = {.operation = RELEASE_DESTROY, .generation = 7, .revision = 13};
+        struct fixture fixture;
+
+        set_up(&fixture);
+        next.before = hold_before(&holds[0].hold, rows[i].applied);
+        EXPECT_INT(hold_write(fixture.us.ledger, &next, NULL), 0, rows[i].note);
+        hold_done(&next);
+        restart(&fixture);
+        EXPECT_INT(hold_read(fixture.us.ledger, &next, NULL), 0, rows[i].note);
+        EXPECT_INT(hold_withdraw(fixture.us.ledger, &next, NULL), 0, rows[i].note);
+        hold_done(&next);
+        restart(&fixture);
+        expect_read(fixture.us.ledger,
+                    rows[i].is_in_force_again ? &holds[0].hold : &(struct hold){0}, rows[i].note);
+        tear_down(&fixture);
+    }
 }
 
 static void what_is_written_is_read_again(void)
@@ -253,7 +307,7 @@ static void the_reason_says_what_was_done(void)
     EXPECT_STR(hold_reason(&holds[1].hold), "Destroyed", holds[1].note);
 }
 
-SUITE(hold, TEST(what_is_written_is_read_again), TEST(a_later_one_replaces_all_of_it),
-      TEST(the_rest_of_the_head_stays), TEST(one_that_was_not_stored_is_told),
-      TEST(what_is_not_known_is_no_hold), TEST(it_holds_one_generation_of_one_spec),
-      TEST(the_reason_says_what_was_done))
+SUITE(hold, TEST(what_is_written_is_read_again), TEST(what_was_before_is_in_force_again),
+      TEST(a_later_one_replaces_all_of_it), TEST(the_rest_of_the_head_stays),
+      TEST(one_that_was_not_stored_is_told), TEST(what_is_not_known_is_no_hold),
+      TEST(it_holds_one_generation_of_one_spec), TEST(the_reason_says_what_was_done))

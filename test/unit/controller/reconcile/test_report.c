@@ -1,6 +1,7 @@
 #include "controller/reconcile/report.h"
 
 #include "engine/base/json.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "test/unit/suite.h"
 
@@ -104,7 +105,7 @@ static void shows_the_fields_of_a_preview(void)
 {
     static const enum plan_action actions[] = {PLAN_UPDATE, PLAN_CREATE, PLAN_UNCHANGED};
     static struct diff_field fields[] = {
-        {"data.a", "1", "2"}, {"data.b", NULL, "3"}, {"data.c", "4", NULL}};
+        {"data.a", "1", "2", false}, {"data.b", NULL, "3", false}, {"data.c", "4", NULL, false}};
     _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
     _cleanup_value_ const struct value *shown = NULL;
     struct diff diff = {.fields = fields, .n_fields = ARRAY_SIZE(fields)};
@@ -130,7 +131,7 @@ static void shows_the_fields_of_a_preview(void)
 static void shows_hidden_characters(void)
 {
     static const enum plan_action actions[] = {PLAN_UPDATE};
-    static struct diff_field field = {"data.a\u202e\x9b", NULL, "1"};
+    static struct diff_field field = {"data.a\u202e\x9b", NULL, "1", false};
     _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
     _cleanup_value_ const struct value *shown = NULL;
     struct diff diff = {.fields = &field, .n_fields = 1};
@@ -147,26 +148,77 @@ static void shows_hidden_characters(void)
                 "as they are written");
 }
 
-/* The schema of a Release takes 4096 characters, and refuses the whole status for one more. */
-static void cuts_paths_that_no_status_takes(void)
+/* The schema of a Release takes 4096 characters, and refuses the whole status for one more. Cut, it
+ * could be the path of another field. */
+static void leaves_out_paths_that_no_status_takes(void)
 {
     static const enum plan_action actions[] = {PLAN_UPDATE};
     _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
     _cleanup_value_ const struct value *shown = NULL;
     char path[5000];
-    struct diff_field field = {path, NULL, "1"};
-    struct diff diff = {.fields = &field, .n_fields = 1};
-    const char *text;
+    struct diff_field fields[] = {{path, NULL, "1", false}, {"a", NULL, "1", false}};
+    struct diff diff = {.fields = fields, .n_fields = 2};
+    const struct value *entry;
+    struct report_unseen unseen;
     size_t omitted;
 
     memset(path, 'x', sizeof(path) - 1);
     path[sizeof(path) - 1] = '\0';
     plan->changes[0].diff = &diff;
     shown = report_results(&(struct report_source){.plan = plan}, &omitted);
+    unseen = report_unseen(plan);
     plan->changes[0].diff = NULL;
-    text = value_get_string(value_at(value_get(value_at(shown, 0), "fields"), 0), "path");
-    EXPECT_INT(text ? strlen(text) : 0, 4096, "cut");
-    EXPECT(text && str_has_suffix(text, "xx…"), "and said so");
+    entry = value_at(shown, 0);
+    EXPECT_INT(value_count(value_get(entry, "fields")), 1, "the other one");
+    EXPECT_INT(value_int(value_get(entry, "omittedFields"), 0), 1, "and said so");
+    EXPECT_INT(unseen.changes, 1, "who approves it does not see all of it");
+    EXPECT_INT(unseen.fields, 1, "that field");
+}
+
+/* What stays as it is leaves first. */
+static void shows_all_changes_of_a_plan_to_be_approved(void)
+{
+    static const struct {
+        const char *note;
+        size_t unchanged, changed, unseen;
+    } rows[] = {
+        {"few", 3, 2, 0},
+        {"many that stay", 9900, 50, 0},
+        {"too many", 10, REPORT_RESULTS_TO_APPROVE, 10},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        size_t n = rows[i].unchanged + rows[i].changed, omitted;
+        _cleanup_free_ enum plan_action *actions = NEW_ARRAY(enum plan_action, n);
+        _cleanup_(plan_free_p) struct plan *plan = NULL;
+        _cleanup_value_ const struct value *shown = NULL;
+
+        for (size_t k = 0; k < n; k++)
+            actions[k] = k < rows[i].unchanged ? PLAN_UNCHANGED : PLAN_CREATE;
+        plan = plan_of(actions, n);
+        for (size_t k = 0; k < n && rows[i].unseen == 0; k++)
+            plan->changes[k].id = arena_printf(&plan->arena, "%0100zu", k);
+        shown = report_results(&(struct report_source){.plan = plan, .to_approve = true}, &omitted);
+        EXPECT_INT(value_count(shown) + omitted, n, rows[i].note);
+        EXPECT_INT(report_unseen(plan).changes, rows[i].unseen, rows[i].note);
+    }
+}
+
+/* The author of the Spec may have put them into a Secret to this end. */
+static void counts_changes_in_which_something_was_hidden(void)
+{
+    static const enum plan_action actions[] = {PLAN_NONE, PLAN_UNCHANGED, PLAN_CREATE, PLAN_CREATE};
+    _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
+    struct diff_field fields[] = {{"a", NULL, "1", true}, {"b", NULL, "1", false}};
+    struct diff shown = {.fields = fields + 1, .n_fields = 1}, hidden = {fields, 2, 2, 2, {0}};
+    struct report_unseen unseen;
+
+    plan->changes[2].diff = &shown;
+    plan->changes[3].diff = &hidden;
+    unseen = report_unseen(plan);
+    plan->changes[2].diff = plan->changes[3].diff = NULL;
+    EXPECT_INT(unseen.changes, 1, "a change");
+    EXPECT_INT(unseen.fields, 1, "a field");
 }
 
 /* ---- Results ---- */
@@ -200,7 +252,7 @@ static void shows_how_an_operation_went(void)
 /* What the plan said of a change counts no more once it was carried out; its fields do. */
 static void shows_what_became_of_a_plan(void)
 {
-    struct diff_field field = {"data.a", "1", "2"};
+    struct diff_field field = {"data.a", "1", "2", false};
     struct diff diff = {.fields = &field, .n_fields = 1};
     struct error old = {ERR_INVALID, "Old", "as planned"};
     struct plan_change change = {.id = "a", .diff = &diff, .error = &old};
@@ -474,12 +526,11 @@ static void says_in_short_what_failed(void)
     } rows[] = {
         {"no results", "revision 1: 2 created", NULL, "revision 1: 2 created"},
         {"none failed", "apply: 2 not done", "--", "apply: 2 not done"},
-        {"one", "x", "-a", "1 of 2 failed: name: message a"},
-        {"hidden characters in its name", "x", "h",
-         "1 of 1 failed: \"a\\u202eb\\u001b[2Jc\\nd\": message h"},
+        {"one", "x", "-a", "Kind/name: message a"},
+        {"hidden characters in its name", "x", "h", "\"Kind/a\\u202eb\\u001b[2Jc\\nd\": message h"},
         {"hidden characters", "waiting for a\u202eb\tc", NULL, "waiting for a\\u202eb c"},
         {"a hint", "it is not there\nto create it: c", NULL, "it is not there"},
-        {"a name that reads like words", "x", "w", "1 of 1 failed: \"a; to do b\": message w"},
+        {"a name that reads like words", "x", "w", "\"Kind/a; to do b\": message w"},
         {"two alike", "x", "aa-", "2 of 3 failed: message a (2x)"},
         {"most alike", "x", "abbcb", "5 of 5 failed: message b (3x)"},
         {"all different", "x", "ab", "2 of 2 failed: message a"},
@@ -504,6 +555,7 @@ static void says_in_short_what_failed(void)
             ((struct plan_change *)(uintptr_t)results.items[k].change)->id =
                 letter == 'h'   ? "v1:Kind:team:a\u202eb\x1b[2Jc\nd"
                 : letter == 'w' ? "v1:Kind:team:a; to do b"
+                : letter == '-' ? "v1:Kind:team:other"
                                 : "v1:Kind:team:name";
             results.items[k].status = letter == '-' ? RESULT_SUCCEEDED : RESULT_FAILED;
             if (letter == 'l')
@@ -514,6 +566,35 @@ static void says_in_short_what_failed(void)
         report_short(rows[i].message, rows[i].errors ? &results : NULL, text, sizeof(text));
         EXPECT_STR(text, rows[i].expected, rows[i].note);
         operation_results_done(&results);
+    }
+}
+
+/* As a column has it, which is cut: the cause comes soon. */
+static void begins_with_the_cause(void)
+{
+    static const struct {
+        const char *what, *expected;
+    } rows[] = {
+        {"apps/v1:Deployment:shop:web: Available: 0/1", "Deployment/web: Available: 0/1"},
+        {"v1:Namespace:shop: no", "Namespace/shop: no"},
+        {"hashicorp:random:random_password:db: no", "random_password/db: no"},
+        {"v1:ConfigMap:shop:a: not healthy within 40 s (timeout): Available: 0/2",
+         "ConfigMap/a: Available: 0/2"},
+        {"v1:ConfigMap:shop:a: not done within 40 s (timeout): being deleted",
+         "ConfigMap/a: being deleted"},
+        {"networking.k8s.io/v1:Ingress:apps:web: Internal error occurred: failed calling webhook",
+         "Ingress/web: failed calling webhook"},
+        {"web: no", "web: no"},
+        {"a:web: no", "web: no"},
+        {"a:: no", "a:: no"},
+        {"\"quoted: b\": no", "\"quoted: b\": no"},
+        {"memory", "memory"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text = report_brief(rows[i].what);
+
+        EXPECT_STR(text, rows[i].expected, rows[i].what);
     }
 }
 
@@ -558,9 +639,10 @@ static void sums_up_in_words(void)
 SUITE(report, TEST(counts_what_a_plan_does), TEST(shows_the_fields_of_a_preview),
       TEST(shows_hidden_characters),
 
-      TEST(cuts_paths_that_no_status_takes), TEST(shows_how_an_operation_went),
+      TEST(leaves_out_paths_that_no_status_takes), TEST(shows_all_changes_of_a_plan_to_be_approved),
+      TEST(counts_changes_in_which_something_was_hidden), TEST(shows_how_an_operation_went),
       TEST(shows_what_became_of_a_plan), TEST(bounds_what_a_status_holds), TEST(counts_results),
       TEST(tells_what_of_a_spec_is_not_ready), TEST(tells_of_a_resource_once),
       TEST(names_the_first_that_fail_and_counts_the_others), TEST(judges_by_the_failure_that_stays),
       TEST(knows_what_needs_another_plan), TEST(knows_what_ran_out_of_time),
-      TEST(says_in_short_what_failed), TEST(sums_up_in_words))
+      TEST(says_in_short_what_failed), TEST(begins_with_the_cause), TEST(sums_up_in_words))

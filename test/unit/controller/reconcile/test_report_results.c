@@ -1,5 +1,6 @@
 /* What a Release tells of each resource where it is more than its action. */
 #include "controller/reconcile/report.h"
+#include "engine/base/buf.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -16,7 +17,7 @@ struct one {
 
 static void one_init(struct one *one, enum plan_action planned, enum plan_action done)
 {
-    *one = (struct one){.fields = {{"data.a", "1", "2"}, {"data.b", NULL, "3"}}};
+    *one = (struct one){.fields = {{"data.a", "1", "2", false}, {"data.b", NULL, "3", false}}};
     one->diff = (struct diff){.fields = one->fields, .n_fields = 2, .total = 2};
     one->change = (struct plan_change){.id = "a", .action = planned};
     one->result = (struct operation_result){
@@ -172,6 +173,37 @@ static void fields_give_way_to_ids(void)
     free(results.items);
 }
 
+/* The API server stores some characters in six bytes: etcd would refuse what fits as it is sent. */
+static void counts_bytes_as_they_are_stored(void)
+{
+    static const char *const rows[] = {"<", ">", "&", "\u2028", "\u2029"};
+    enum { N = 150, REPEATED = 1000 };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct operation_results results = {NEW_ARRAY(struct operation_result, N), N, ARENA_INIT};
+        struct report_source source = {.results = &results};
+        _cleanup_value_ const struct value *shown = NULL;
+        _cleanup_buf_ struct buf text = BUF_INIT;
+        size_t omitted, n_shown = 0;
+        struct one one;
+
+        for (size_t n = 0; n < REPEATED; n++)
+            buf_add_str(&text, rows[i]);
+        one_init(&one, PLAN_UPDATE, PLAN_UPDATE);
+        one.change.diff = &one.diff;
+        one.fields[0].to = text.data;
+        for (size_t n = 0; n < N; n++)
+            results.items[n] = one.result;
+        shown = report_results(&source, &omitted);
+        for (size_t n = 0; n < N; n++)
+            n_shown += value_get(value_at(shown, n), "fields") != NULL;
+        EXPECT_INT(omitted, 0, rows[i]);
+        EXPECT(n_shown * REPEATED * 6 < REPORT_BYTES, rows[i]);
+        EXPECT(n_shown > 50, rows[i]);
+        free(results.items);
+    }
+}
+
 SUITE(report_results, TEST(counts_the_fields_that_were_not_kept),
       TEST(takes_fields_from_before_a_restart), TEST(says_whether_a_forgotten_object_stays),
-      TEST(tells_outcomes), TEST(fields_give_way_to_ids))
+      TEST(tells_outcomes), TEST(fields_give_way_to_ids), TEST(counts_bytes_as_they_are_stored))

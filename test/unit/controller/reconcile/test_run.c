@@ -383,27 +383,35 @@ static void counts_how_long_it_may_still_heal(void)
 }
 
 /* Somebody waits for it. What is said of it stays the same. */
-static void what_takes_little_is_soon_tried_again(void)
+static void a_failure_says_when_it_is_tried_again(void)
 {
+#define NOW                                                   \
+    "kubectl annotate spec web --namespace=team --overwrite " \
+    "api.kusion.io/reconcile-requested-at=$(date +%s)"
+#define NEXT(time) "it is not there\nto do: x\nnext try within " time "; now: " NOW
     static const struct {
         const char *reason;
         int64_t retry_interval, within;
-        const char *message;
+        const char *way, *message;
     } rows[] = {
-        {"ServiceAccountNotFound", 1000, 30000,
-         "tried again within 30 s: it is not there\nto do: x"},
-        {"ServiceAccountNotFound", 45000, 45000,
-         "tried again within 45 s: it is not there\nto do: x"},
-        {"Deferred", 1000, 30000, "it is not there\nto do: x"},
-        {"AccessDenied", 1000, 0, "it is not there\nto do: x"},
+        {"ServiceAccountNotFound", 1000, 30000, "x", NEXT("30s")},
+        {"ServiceAccountNotFound", 45000, 45000, "x", NEXT("45s")},
+        {"Deferred", 1000, 30000, "x", NEXT("30s")},
+        {"AccessDenied", 1000, 0, "x", NEXT("5m")},
+        {"AccessDenied", 5400000, 0, "x", NEXT("1h30m")},
+        {"ImmutableField", 1000, 0, "annotate && " NOW,
+         "it is not there\nto do: annotate && " NOW "\nnext try within 5m"},
+        {"InvalidSpec", 1000, 0, "x", "it is not there\nto do: x"},
+        {"Unsupported", 1000, 0, "x", "it is not there\nto do: x"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const struct run run = {.policy = {.retry_interval = rows[i].retry_interval}};
+        const struct run run = {.subject = {.key = {"team", "web"}},
+                                .policy = {.retry_interval = rows[i].retry_interval}};
         struct error failure = {0};
 
         err_set(&failure, ERR_INVALID, rows[i].reason, "it is not there");
-        err_hint(&failure, "to do: x");
+        err_hint(&failure, "to do: %s", rows[i].way);
         EXPECT_INT(run_retry_within(&run, &failure), rows[i].within, rows[i].reason);
         run_say_retry(&run, &failure);
         EXPECT_STR(failure.message, rows[i].message, rows[i].reason);
@@ -458,7 +466,7 @@ static void intervals_are_bounded(void)
 
 SUITE(run, TEST(goes_on_only_with_a_finalizer), TEST(writes_a_status_once),
       TEST(keeps_what_it_knows_of_revisions), TEST(shows_the_policy_that_was_taken),
-      TEST(what_takes_little_is_soon_tried_again), TEST(a_timeout_is_bounded),
+      TEST(a_failure_says_when_it_is_tried_again), TEST(a_timeout_is_bounded),
       TEST(intervals_are_bounded), TEST(tells_by_an_event_where_no_status_can),
       TEST(makes_no_event_in_a_namespace_that_terminates),
       TEST(says_at_its_end_which_request_it_has_handled), TEST(takes_the_annotation_of_either_tool),

@@ -36,6 +36,21 @@ static void parses_durations(void)
         EXPECT_INT(duration_parse(rows[i].text), rows[i].ms, rows[i].text);
 }
 
+static void shows_durations(void)
+{
+    static const struct {
+        int64_t ms;
+        const char *text;
+    } rows[] = {{0, "0s"},        {999, "0s"},        {30000, "30s"},  {300000, "5m"},
+                {90000, "1m30s"}, {5400000, "1h30m"}, {3600000, "1h"}, {3661000, "1h1m1s"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text = duration_show(rows[i].ms);
+
+        EXPECT_STR(text, rows[i].text, rows[i].text);
+    }
+}
+
 static void refuses_what_is_no_duration(void)
 {
     static const char *const rows[] = {
@@ -75,4 +90,4 @@ static void refuses_what_is_no_duration(void)
     EXPECT_INT(duration_parse(NULL), -1, "NULL");
 }
 
-SUITE(duration, TEST(parses_durations), TEST(refuses_what_is_no_duration))
+SUITE(duration, TEST(parses_durations), TEST(shows_durations), TEST(refuses_what_is_no_duration))

@@ -52,6 +52,7 @@ enum {
     CLOUD_TWICE = 1 << 22,   /* a create is sent twice: the second is answered */
     CLOUD_IMPORTS = 1 << 23, /* what State has no record of is there, and is adopted */
     CLOUD_READS = 1 << 24,   /* it is only read: its address is `reading` */
+    CLOUD_WARNS = 1 << 25,   /* of its secret, in plan and apply */
 };
 
 struct fake_thing {

@@ -518,6 +518,8 @@ static int apply(struct runtime_step *base, const struct runtime_call *call,
     r = fake_world_enter(cloud->world, error);
     if (r >= 0)
         r = apply_locked(cloud, step, ret, error);
+    if (fake_cloud_faults(cloud, step->id) & CLOUD_WARNS)
+        ret->warnings = value_pack("[s, s]", "old", "it is hunter-d");
     fake_world_return(cloud->world, step->object);
     return r;
 }

@@ -203,6 +203,8 @@ static int plan_it(struct runtime_session *session, const struct runtime_target 
         r = import(cloud, target, &thing, error);
     if (r >= 0)
         *ret = &plan_thing(session, target, thing)->base;
+    if (r >= 0 && faults & CLOUD_WARNS)
+        (*ret)->warnings = value_pack("[s]", "old");
     return r;
 }
 

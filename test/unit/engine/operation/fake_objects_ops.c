@@ -97,6 +97,39 @@ static int prefetch(struct runtime_session *session, const struct runtime_target
     return 0;
 }
 
+/* All that carry the mark, whatever their kind. */
+static int list_own(struct runtime_session *session, const struct value *ids,
+                    const struct runtime_call *call, const struct value **ret, struct error *error)
+{
+    struct fake_objects *objects = session->objects;
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    int r = fake_objects_enter(objects, error);
+
+    (void)ids;
+    (void)call;
+    if (r < 0)
+        return r;
+    value_begin_array(b);
+    for (size_t i = 0; i < objects->n_objects; i++) {
+        const struct fake_object *object = &objects->objects[i];
+        _cleanup_free_ char *id = str_printf("v1:ConfigMap:team:%s", object->name);
+
+        if (object->owner != OWNER_SELF)
+            continue;
+        value_begin_object(b);
+        value_key(b, "id");
+        value_add_string(b, id);
+        value_key(b, "attributes");
+        value_add(b, object->attributes);
+        value_key(b, "listed");
+        value_add_bool(b, true);
+        value_end_object(b);
+    }
+    value_end_array(b);
+    fake_world_leave(objects->world);
+    return value_builder_finish(b, ret, error);
+}
+
 /* Whoever waits for it is told: it may be another since the look before this one. */
 static void tell(struct fake_objects *objects, const struct value *attributes)
 {
@@ -476,6 +509,7 @@ const struct runtime_ops fake_objects_ops = {
     .open = open_session,
     .close = close_session,
     .prefetch = prefetch,
+    .list_own = list_own,
     .read = read_one,
     .plan = fake_objects_plan,
     .step_free = free_step,

@@ -44,6 +44,8 @@ struct stage {
     int64_t timeout;  /* ms; STAGE_TIMEOUT */
     bool may_forget;  /* State need not name all that we made */
     int64_t revision; /* of the last apply or destroy; counted up */
+    const struct operation_recall *recall; /* State is behind this; NULL: it is not */
+    const struct value *extensions; /* of the resources of a Spec that is destroyed; or NULL */
     const struct value *approved; /* the approved plan, as it is stored; NULL: none is needed */
 
     unsigned processes;      /* that were begun: each has a term of its own */

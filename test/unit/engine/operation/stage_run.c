@@ -58,6 +58,7 @@ void run_begin(struct run *run, struct stage *stage)
                   .identity = identity,
                   .thorough = stage->thorough,
                   .terminating = stage->namespace_terminating},
+        .extensions = stage->extensions,
         .epoch = stage->epoch,
         .for_approval = stage->for_approval,
         .parallelism = stage->parallelism,
@@ -89,11 +90,17 @@ void run_begin(struct run *run, struct stage *stage)
     stage->running = run->operation;
 }
 
-void run_plan(struct run *run, const char *spec)
+void run_plan(struct run *run, const char *text)
 {
-    if (run->code < 0)
+    struct spec *spec = run->code == 0 && text ? stage_spec(text) : NULL;
+
+    if (run->code == 0 && run->stage->recall)
+        run->code = operation_recall(run->operation, spec, run->stage->recall, &run->stage->error);
+    if (run->code < 0) {
+        spec_free(spec);
         return;
-    operation_plan(run->operation, spec ? stage_spec(spec) : NULL);
+    }
+    operation_plan(run->operation, spec);
     operation_wait(run->operation);
     run->code = operation_error(run->operation, &run->stage->error);
     if (operation_get_plan(run->operation))

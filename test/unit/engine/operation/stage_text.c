@@ -123,8 +123,8 @@ void stage_show_plan(struct stage *stage, const struct plan *plan)
             const struct diff_field *field = &change->diff->fields[f];
 
             separate(&stage->diffs);
-            buf_printf(&stage->diffs, "%s: %s -> %s", field->path, field->from ? field->from : "",
-                       field->to ? field->to : "");
+            buf_printf(&stage->diffs, "%s: %s -> %s%s", field->path, field->from ? field->from : "",
+                       field->to ? field->to : "", field->is_redacted ? " [redacted]" : "");
         }
         separate(&stage->planned);
         if (change->error)

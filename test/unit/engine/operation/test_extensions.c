@@ -42,20 +42,31 @@ static void what_leaves_goes_before_what_it_needs(void)
     EXPECT_STR(stage_deeds(&stage), "create c; delete d; delete a", "from the record");
 }
 
-/* What is not known cannot be planned: the rest is done, and it comes in a second round. */
-static void what_is_not_known_yet_is_deferred(void)
+/* What is not known cannot be planned before what it needs is made, and is planned then. */
+static void what_is_not_known_yet_is_planned_when_it_is(void)
 {
     _cleanup_stage_ struct stage stage;
 
     stage_init(&stage);
-    EXPECT(stage_apply(&stage, "Cloud/d=1^a a=1 Cloud/e=1:d c=1") < 0, "not all");
-    EXPECT_STR(stage.planned.data, "deferred d; create a; create e; create c", "planned");
-    EXPECT_STR(stage.results.data, "d deferred; a succeeded; e skipped; c succeeded", "results");
-    EXPECT_STR(stage.reasons.data, "d: its region is not known yet", "why");
-    EXPECT_STR(stage_cloud(&stage), "", "nothing is made without");
     EXPECT_INT(stage_apply(&stage, "Cloud/d=1^a a=1 Cloud/e=1:d c=1"), 0, stage.error.message);
-    EXPECT_STR(stage.planned.data, "create d; unchanged a; create e; unchanged c", "planned");
-    EXPECT_STR(stage_cloud(&stage), "d=1 e=1", "the second round");
+    EXPECT_STR(stage.planned.data, "deferred d; create a; create e; create c", "planned");
+    EXPECT_STR(stage.results.data, "d succeeded; a succeeded; e succeeded; c succeeded", "at once");
+    EXPECT_STR(stage_cloud(&stage), "d=1 e=1", "in one round");
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1^a a=1 Cloud/e=1:d c=1"), 0, stage.error.message);
+    EXPECT_STR(stage.planned.data, "unchanged d; unchanged a; unchanged e; unchanged c", "all");
+}
+
+/* What it needs cannot be made: it is not begun, and says so. */
+static void what_stays_unknown_is_skipped(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    fake_fault(&stage.objects, "a", FAKE_REFUSED);
+    EXPECT(stage_apply(&stage, "Cloud/d=1^a a=1") < 0, "a fails");
+    EXPECT_STR(stage.planned.data, "deferred d; create a", "planned");
+    EXPECT_STR(stage.results.data, "d skipped; a failed", "results");
+    EXPECT_STR(stage_cloud(&stage), "", "nothing is made without");
 }
 
 /* Nothing is done to d, and yet it has to be deleted before b, and not before a, from now on. */
@@ -97,5 +108,6 @@ static void a_look_has_them_resolved(void)
 }
 
 SUITE(operation_extensions, TEST(they_make_edges), TEST(what_leaves_goes_before_what_it_needs),
-      TEST(what_is_not_known_yet_is_deferred), TEST(what_changes_of_them_is_recorded),
-      TEST(a_cycle_through_them_is_one), TEST(a_look_has_them_resolved))
+      TEST(what_is_not_known_yet_is_planned_when_it_is), TEST(what_stays_unknown_is_skipped),
+      TEST(what_changes_of_them_is_recorded), TEST(a_cycle_through_them_is_one),
+      TEST(a_look_has_them_resolved))

@@ -47,7 +47,7 @@ static void a_failure_is_its_dependents_alone(void)
         {"no answer at first: it is tried again", "", "a=1 b=1:a c=1", FAKE_BUSY_ONCE, 0,
          "a succeeded; b succeeded; c succeeded", "a=1 b=1 c=1", "b c a"},
         {"no answer until the time is up", "", "a=1 b=1:a c=1", FAKE_BUSY, ERR_UNAVAILABLE,
-         "a timed out; b cancelled; c succeeded", "c=1", "b? c"},
+         "a timed out; b skipped; c succeeded", "c=1", "b? c"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -66,7 +66,7 @@ static void prunes_only_when_all_is_well(void)
         {"one is sick", "a=1 x=1", "a=2", FAKE_SICK, ERR_INVALID, "a failed; x skipped", "a=2 x=1",
          "a x"},
         {"one is never ready", "a=1 x=1", "a=2", FAKE_UNHEALTHY, ERR_TIMEOUT,
-         "a timed out; x cancelled", "a=2 x=1", "a x"},
+         "a timed out; x skipped", "a=2 x=1", "a x"},
         {"what leaves cannot be seen", "a=1 x=1", "x=1", FAKE_UNSEEN, ERR_FORBIDDEN,
          "x succeeded; a failed", "a=1 x=1", "a x"},
     };
@@ -144,10 +144,15 @@ static void tells_what_it_waited_for(void)
     fake_fault(&stage.objects, "a", FAKE_UNHEALTHY);
     EXPECT_INT(stage_apply(&stage, "a=1 b=1:a c=1"), ERR_TIMEOUT, "timed out");
     EXPECT_INT(stage.world.now - begun, STAGE_TIMEOUT, "after all of its time, no more");
-    EXPECT_STR(stage.results.data, "a timed out; b cancelled; c succeeded", "results");
+    EXPECT_STR(stage.results.data, "a timed out; b skipped; c succeeded", "results");
     EXPECT_STR(stage.causes.data,
-               "a: not healthy within 60 s (timeout): phase pending; b: not begun: out of time",
+               "a: not healthy within 60 s (timeout): phase pending; "
+               "b: skipped: it waits for v1:ConfigMap:team:a",
                "causes");
+    EXPECT_STR(stage.error.message,
+               "apply: 1 of 3 failed, 1 skipped: v1:ConfigMap:team:a: not healthy within 60 s "
+               "(timeout): phase pending",
+               "message");
     EXPECT_STR(stage_state(&stage), "a b? c", "State");
     fake_fault(&stage.objects, "a", 0);
     EXPECT_INT(stage_apply(&stage, "a=1 b=1:a c=1"), 0, "goes on the next time");

@@ -281,7 +281,7 @@ static void no_two_calls_about_one(void)
 
 static bool await_state(struct stage *stage, const char *state)
 {
-    for (unsigned n = 0; n < 5000; n++) {
+    for (unsigned n = 0; n < 60000; n++) {
         if (str_equal(stage_state(stage), state))
             return true;
         usleep(1000);
@@ -353,7 +353,7 @@ static void a_call_that_landed_before_the_visit_is_known(void)
 /* Until State has the mark. */
 static bool await_call(struct stage *stage, const char *mark)
 {
-    for (int i = 0; i < 5000 && !strstr(stage_state(stage), mark); i++)
+    for (int i = 0; i < 60000 && !strstr(stage_state(stage), mark); i++)
         usleep(1000);
     return strstr(stage_state(stage), mark);
 }
@@ -362,7 +362,7 @@ static bool await_calls(const struct run *run, size_t count)
 {
     struct calls *calls = ledger_calls(operation_ledger(run->operation));
 
-    for (int i = 0; i < 5000 && calls_count(calls) != count; i++)
+    for (int i = 0; i < 60000 && calls_count(calls) != count; i++)
         usleep(1000);
     return calls_count(calls) == count;
 }

@@ -52,7 +52,7 @@ static void waits_for_dependents_to_be_gone(void)
         const char *results, *objects, *state;
     } rows[] = {
         {"slow", FAKE_SLOW, 0, "a succeeded; b succeeded; c succeeded", "", "none"},
-        {"stuck", FAKE_STUCK, ERR_TIMEOUT, "a cancelled; b timed out; c succeeded", "a=1 b=1-",
+        {"stuck", FAKE_STUCK, ERR_TIMEOUT, "a skipped; b timed out; c succeeded", "a=1 b=1-",
          "a b"},
         {"refused", FAKE_KEPT, ERR_FORBIDDEN, "a skipped; b failed; c succeeded", "a=1 b=1", "a b"},
         {"not seen", FAKE_UNSEEN, ERR_FORBIDDEN, "a skipped; b failed; c succeeded", "a=1 b=1",
@@ -107,7 +107,8 @@ static void tells_what_is_in_the_way(void)
     EXPECT_INT(stage_destroy(&stage), ERR_TIMEOUT, "timed out");
     EXPECT_STR(stage.error.reason, "PruneFailed", "reason");
     EXPECT_STR(stage.causes.data,
-               "a: not begun: out of time; b: not done within 60 s (timeout): being deleted: it "
+               "a: skipped: it is deleted after v1:ConfigMap:team:b, which is still there; "
+               "b: not done within 60 s (timeout): being deleted: it "
                "has the finalizer of a fake",
                "causes");
 }

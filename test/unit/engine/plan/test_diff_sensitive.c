@@ -89,7 +89,7 @@ static void never_shows_a_secret(void)
         _cleanup_buf_ struct buf fields = BUF_INIT;
         struct diff diff;
 
-        diff_values(from, to, &diff);
+        diff_values(from, to, &diff_brief, &diff);
         add_fields(&fields, &diff);
         EXPECT_STR(fields.data, rows[i].fields, rows[i].note);
         diff_done(&diff);

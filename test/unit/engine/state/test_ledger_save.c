@@ -95,7 +95,7 @@ static void an_outage_loses_nothing(void)
     for (int row = 0; row < 4; row++) {
         int64_t until;
         struct error error = {0};
-        char id[16] = "";
+        char id[16] = "", why[ERROR_MESSAGE_SIZE];
 
         set_up(NULL);
         begin_put(ledger, large_record("big", row & 2 ? 200000 : 10), NULL);
@@ -110,6 +110,8 @@ static void an_outage_loses_nothing(void)
         EXPECT_INT(ledger_check(ledger, NULL), ERR_UNAVAILABLE, "nothing may begin");
         EXPECT_INT(begin_put(ledger, record_of("never", 1), NULL), ERR_UNAVAILABLE, "nor does it");
         EXPECT_INT(number_of(ledger, "never"), -1, "nor is it in the records");
+        EXPECT(ledger_late_for(ledger, why, sizeof(why)) >= 10000, "it is late");
+        EXPECT(*why, "and it is known why");
         EXPECT_INT((long long)ledgers_retry(us.ledgers), 1, "one holds something");
         if (atomic_load(&stage.clock.now) < until)
             atomic_store(&stage.clock.now, until);
@@ -121,6 +123,8 @@ static void an_outage_loses_nothing(void)
         }
         EXPECT_INT(stored_number(&stage, "never"), -1, "what was refused is not stored");
         EXPECT_INT(ledger_check(ledger, NULL), 0, "things may begin");
+        EXPECT_INT(ledger_late_for(ledger, why, sizeof(why)), 0, "nothing is late");
+        EXPECT_STR(why, "", "any more");
         tear_down();
     }
 }
@@ -252,6 +256,7 @@ static void what_is_not_stored_outlives_the_operation(void)
     ledger_unref(ledger);
     ledger = NULL;
     EXPECT_INT(open_at(&us, 1, &ledger, &error), ERR_UNAVAILABLE, error.message);
+    EXPECT(str_has_prefix(error.message, "saving State: "), error.message);
     atomic_store(&is_down, false);
     ledger = opened(&us, 1);
     EXPECT_INT(number_of(ledger, "a"), 2, "as it landed");

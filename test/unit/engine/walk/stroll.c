@@ -206,12 +206,14 @@ void stroll_stop(struct stroll *stroll, bool time_is_up)
     if (!stroll->is_stopped) {
         stroll->is_stopped = true;
         stroll->time_is_up = time_is_up;
+        for (uint32_t i = 0; time_is_up && i < stroll->config.n; i++)
+            if (stroll->model[i].phase == MODEL_PARKED) {
+                end(stroll, i, WALK_OUTCOME_TIMED_OUT, UINT32_MAX);
+                skip(stroll, i);
+            }
         for (uint32_t i = 0; i < stroll->config.n; i++)
             if (stroll->model[i].phase == MODEL_NEW || stroll->model[i].phase == MODEL_PARKED)
-                end(stroll, i,
-                    time_is_up && stroll->model[i].visits ? WALK_OUTCOME_TIMED_OUT
-                                                          : WALK_OUTCOME_CANCELLED,
-                    UINT32_MAX);
+                end(stroll, i, WALK_OUTCOME_CANCELLED, UINT32_MAX);
     }
     walk_stop(stroll->walk, time_is_up);
 }

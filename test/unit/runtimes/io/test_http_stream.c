@@ -291,7 +291,7 @@ static void tick_and_go_on(void *arg)
 
 static void await_ticks(struct ticks *ticks, unsigned count)
 {
-    for (int i = 0; i < 5000 && ticks->count < count; i++)
+    for (int i = 0; i < 60000 && ticks->count < count; i++)
         usleep(1000);
 }
 
@@ -310,7 +310,7 @@ static void timers_fire_once_and_in_time(void)
     for (int i = 0; i < 3; i++)
         await_ticks(&ticks[i], 1);
     EXPECT(ticks[0].at >= start + 60, "not too early");
-    EXPECT(ticks[1].at < start + 3000, "at once");
+    EXPECT(ticks[1].at < start + 30000, "at once");
     usleep(20000);
     for (int i = 0; i < 3; i++) {
         http_timer_free(timers[i]);

@@ -61,6 +61,7 @@ static void a_child_gets_nothing_of_ours(void)
         {"umask", "0077"},
         {"ulimit -c", "0"},
         {"ulimit -n", "64"},
+        {"cat /proc/self/oom_score_adj", "1000"}, /* it goes before us */
         {"cat; echo nothing", "nothing"},
         {"ls /proc/self/fd | tr '\\n' ' '; echo", "0 1 2 3 "}, /* 3: of ls itself */
         {"grep NoNewPrivs /proc/self/status | tr -d '\\t'", "NoNewPrivs:1"},
@@ -95,6 +96,60 @@ static void its_memory_is_measured(void)
     kill(process_id(process), SIGKILL);
     EXPECT(process_wait_end(process, in(SOON)), "killed");
     EXPECT_INT(process_memory(process), 0, "it has ended");
+}
+
+static void it_gets_no_more_memory_than_it_may(void)
+{
+    static const struct {
+        const char *mib;
+        uint64_t limit;
+        const char *said;
+    } rows[] = {{"64", 0, "ok"}, {"64", 128 << 20, "ok"}, {"256", 128 << 20, "ENOMEM"}};
+    _cleanup_(processes_free_p) struct processes *processes = make();
+    _cleanup_free_ char *program = beside_us();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *const arguments[] = {program, "take_memory", rows[i].mib, NULL};
+        const struct process_config config = {.arguments = arguments,
+                                              .environment = arguments + 3,
+                                              .directory = "/",
+                                              .max_files = 64,
+                                              .max_memory = rows[i].limit};
+        _cleanup_(process_free_p) struct process *process = NULL;
+        _cleanup_free_ char *line = NULL;
+
+        EXPECT_INT(process_start(processes, &config, &process, NULL), 0, "start");
+        EXPECT_INT(process_wait_line(process, in(SOON), NULL, &line, NULL), 0, "it says");
+        EXPECT_STR(line, rows[i].said, rows[i].mib);
+        process_kill(process);
+        EXPECT(process_wait_end(process, in(SOON)), "killed");
+    }
+}
+
+/* What Go's runtime prints before it ends the program. */
+static void that_it_lacked_memory_is_known(void)
+{
+    static const struct {
+        const char *script;
+        bool lacked;
+    } rows[] = {
+        {"echo fatal error: runtime: out of memory >&2; exit 2", true},
+        {"echo runtime: cannot allocate memory >&2; exit 2", true},
+        {"echo SIGSEGV: segmentation violation >&2; echo PC=0x436e7d >&2; exit 2", true},
+        {"echo fatal error: all goroutines are asleep >&2; exit 2", false},
+        {"echo panic: runtime error >&2; echo '[signal SIGSEGV: seg' >&2; exit 2", false},
+        {"echo out of memory >&2; exit 1", false},
+        {"exit 2", false},
+    };
+    _cleanup_(processes_free_p) struct processes *processes = make();
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(process_free_p) struct process *process = NULL;
+
+        EXPECT_INT(start(processes, rows[i].script, &process, NULL), 0, rows[i].script);
+        EXPECT(process_wait_end(process, in(SOON)), rows[i].script);
+        EXPECT_INT(process_lacked_memory(process), rows[i].lacked, rows[i].script);
+    }
 }
 
 /* ---- What it prints ---- */
@@ -294,6 +349,7 @@ static void its_end_is_described(void)
 }
 
 SUITE(process, TEST(a_child_gets_nothing_of_ours), TEST(its_memory_is_measured),
+      TEST(it_gets_no_more_memory_than_it_may), TEST(that_it_lacked_memory_is_known),
       TEST(no_first_line), TEST(waiting_can_be_cancelled), TEST(what_is_printed_is_drained),
       TEST(a_program_that_cannot_be_run), TEST(its_whole_group_is_killed),
       TEST(it_is_killed_wherever_it_is), TEST(a_child_does_not_outlive_us),

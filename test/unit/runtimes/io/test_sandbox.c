@@ -270,6 +270,7 @@ static const struct attempt {
     {"chmod", "$folder", "0", "700", 0, NULL},
     {"chown", "$folder", "ok", "EPERM", 0, NULL},
     {"xattr", "$folder/token", NULL, "EPERM", 0, NULL},
+    {"set_time", "$folder/token", "ok", "EPERM", 0, NULL},
 
     /* The operator's process, and what /proc says of all. */
     {"list", "/proc", "ok", "EACCES", 1, NULL},
@@ -314,8 +315,17 @@ static const struct attempt {
     {"pair", "2", "ok", "EPROTONOSUPPORT", 0, NULL},
     {"netlink", "4", NULL, "EPROTONOSUPPORT", 0, NULL}, /* lists all sockets, with their paths */
     {"family", "17", "ok", "EAFNOSUPPORT", 0, NULL},    /* AF_PACKET */
-    /* What is left: a hostile program that knows the path. */
-    {"connect_unix_short", "$folder/other/socket", "ok", "ok", 0, NULL},
+    {"connect_unix_short", "$folder/other/socket", "ok", "EPERM", 0, NULL}, /* by its last name */
+    {"go_to", "$own", "ok", "EPERM", 0, NULL},
+    {"go_to_open", "$own", "ok", "EPERM", 0, NULL},
+    {"internet", "1 6", "ok", "ok", 0, NULL},                /* TCP */
+    {"internet", "2 17", "ok", "ok", 0, NULL},               /* UDP */
+    {"internet", "1 262", NULL, "EPROTONOSUPPORT", 0, NULL}, /* MPTCP: its ports are not guarded */
+    {"internet", "2 1", NULL, "EPROTONOSUPPORT", 0, NULL},   /* ICMP */
+    {"internet", "3 6", NULL, "EPROTONOSUPPORT", 0, NULL},   /* raw */
+    {"internet6", "1 6", "ok", "ok", 0, NULL},
+    {"internet6", "1 262", NULL, "EPROTONOSUPPORT", 0, NULL},
+    {"internet6", "3 17", NULL, "EPROTONOSUPPORT", 0, NULL},
 
     /* The kernel. */
     {"new_user", "", NULL, "EPERM", 0, NULL},

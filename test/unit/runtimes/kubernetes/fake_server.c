@@ -158,6 +158,8 @@ static void serve(struct fake_server *server, int fd)
     else if (step->expect && !str_has_prefix(request, step->expect))
         add_problem(server, step->expect, request);
     keep(server, request);
+    if (step && step->come)
+        step->come(step->arg);
     if (step && step->delay)
         usleep(step->delay * 1000);
     answer(server, fd, step ? step : &refused);
@@ -242,7 +244,7 @@ char *fake_server_request(struct fake_server *server, size_t n)
 
 bool fake_server_wait(struct fake_server *server, size_t n)
 {
-    for (int i = 0; i < 1000 && fake_server_count(server) < n; i++)
+    for (int i = 0; i < 6000 && fake_server_count(server) < n; i++)
         usleep(10000);
     return fake_server_count(server) >= n;
 }

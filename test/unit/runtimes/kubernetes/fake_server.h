@@ -29,6 +29,8 @@ struct fake_step {
     bool repeat;         /* this step, the last, answers all that follows too */
     const char *type;    /* NULL: application/json */
     unsigned delay;      /* ms before the answer */
+    void (*come)(void *arg); /* called when the request has come, by the server; NULL: nothing is */
+    void *arg;
 };
 
 struct fake_server;
@@ -40,7 +42,7 @@ const char *fake_server_url(const struct fake_server *server); /* http://127.0.0
 size_t fake_server_count(struct fake_server *server);          /* of requests so far */
 /* Request n, from 0: its head and body as they came; free() it. NULL: there was none. */
 char *fake_server_request(struct fake_server *server, size_t n);
-/* Waits until n requests have come; false: not within 10 s. */
+/* Waits until n requests have come; false: not within a minute. */
 bool fake_server_wait(struct fake_server *server, size_t n);
 
 /* What went wrong, or NULL; free() it. Steps that were never asked for count, if all should be. */

@@ -1,7 +1,4 @@
 /* Applies over a scripted server: what is sent, what comes of it, and what is known of that. */
-#include <pthread.h>
-#include <unistd.h>
-
 #include "engine/base/str.h"
 #include "test/unit/runtimes/kubernetes/script.h"
 #include "test/unit/suite.h"
@@ -408,44 +405,45 @@ static void nothing_is_sent_that_may_not_be(void)
     cancel_free(cancel);
 }
 
-static void *fire_soon(void *arg)
+static void supersede(void *cancel)
 {
-    usleep(200000);
-    cancel_fire(arg, "Superseded");
-    return NULL;
+    cancel_fire(cancel, "Superseded");
 }
 
-/* A newer generation, or a deletion, comes while a change is on its way: what becomes of it is
- * known all the same. */
+/* A newer generation, or a deletion, comes while a change is on its way, and its time passes: what
+ * becomes of it is known all the same. */
 static void what_was_sent_is_followed_to_its_end(void)
 {
+    enum {
+        TIME = 1500, /* ms: enough to be sent in on a busy machine */
+    };
     static const struct {
         enum plan_action action;
         struct fake_step answer;
     } rows[] = {
-        {PLAN_CREATE, {.expect = PATCH " ", .status = 201, .body = META("a"), .delay = 700}},
-        {PLAN_UPDATE, {.expect = TAKING, .status = 200, .body = META("a"), .delay = 700}},
-        {PLAN_DELETE, {.expect = "DELETE ", .status = 200, .body = META("a"), .delay = 700}},
+        {PLAN_CREATE, {.expect = PATCH " ", .status = 201, .body = META("a"), .delay = TIME + 20}},
+        {PLAN_UPDATE, {.expect = TAKING, .status = 200, .body = META("a"), .delay = TIME + 20}},
+        {PLAN_DELETE, {.expect = "DELETE ", .status = 200, .body = META("a"), .delay = TIME + 20}},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        const struct fake_step steps[] = {DISCOVERY, rows[i].answer};
+        struct fake_step steps[] = {DISCOVERY, rows[i].answer};
         struct cancel *cancel = cancel_new(NULL);
         struct runtime_outcome outcome = {0};
         struct runtime_call how;
         struct runtime_step *step;
         struct call call;
-        pthread_t thread;
 
+        steps[1].come = supersede;
+        steps[1].arg = cancel;
         call_begin(&call, steps, ARRAY_SIZE(steps), MAP("a"));
-        how = (struct runtime_call){.deadline = call.stage.clock.monotonic + 300, .cancel = cancel};
+        how =
+            (struct runtime_call){.deadline = call.stage.clock.monotonic + TIME, .cancel = cancel};
         step = call_step(&call, rows[i].action);
-        pthread_create(&thread, NULL, fire_soon, cancel);
         EXPECT_INT(kube_apply(step, &how, &outcome, NULL), 0, "done");
         EXPECT(cancel_fired(cancel), "after it was cancelled");
         EXPECT_INT(outcome.certainty, OUTCOME_KNOWN, "known");
         EXPECT_STR(outcome.now.uid, "u-a", "and seen");
-        pthread_join(thread, NULL);
         outcome_done(&outcome);
         kube_step_free(step);
         call_end(&call);

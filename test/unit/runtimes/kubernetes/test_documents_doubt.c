@@ -219,7 +219,7 @@ static void a_cancel_does_not_stop_the_look(void)
 /* The head names the new segment, and nobody says so: the segment must stay. */
 static void keeps_a_segment_that_may_be_named(void)
 {
-    const struct store_call call = {.deadline = system_clock.monotonic(&system_clock) + 1500};
+    struct store_call call = {0};
     struct scene scene;
     unsigned reads;
 
@@ -228,6 +228,7 @@ static void keeps_a_segment_that_may_be_named(void)
     api_server_rule(scene.server, &(struct api_rule){.verb = "patch", .fault = API_DROP_AFTER});
     reads = api_server_rule(scene.server,
                             &(struct api_rule){.verb = "get", .fault = API_ANSWER, .status = 503});
+    call.deadline = system_clock.monotonic(&system_clock) + 2500;
     EXPECT_INT(append(&scene, "a", &call), ERR_UNAVAILABLE, "nobody knows");
     api_server_release(scene.server, reads);
     expect_stored(&scene, "1||a", "it happened");
@@ -267,19 +268,19 @@ static void is_removed_when_no_create_is_left(void)
         struct scene scene;
         char *text;
 
-        begin_with(&scene, 1000);
+        begin_with(&scene, 3000);
         api_server_rule(scene.server,
                         &(struct api_rule){
                             .verb = "create", .path = rows[i].path, .times = 1, .fault = API_DROP});
         EXPECT_INT(put(&scene, "o", "s", &plain), 0, scene.error.message);
         EXPECT_INT(drop(&scene), ERR_UNAVAILABLE, rows[i].note);
         EXPECT_STR(scene.error.reason, STORE_OUTCOME_UNKNOWN, scene.error.message);
-        EXPECT(strstr(scene.error.message, "for 1 s after it was sent: it is removed then"),
+        EXPECT(strstr(scene.error.message, "for 3 s after it was sent: it is removed then"),
                scene.error.message);
         text = stored(&scene);
         EXPECT_STR(text, "o|s", "nothing is changed");
         free(text);
-        usleep(1100000);
+        usleep(3100000);
         EXPECT_INT(drop(&scene), 0, scene.error.message);
         text = stored(&scene);
         EXPECT(str_has_prefix(text, "-"), "there is none");

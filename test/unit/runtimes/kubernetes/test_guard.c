@@ -232,11 +232,16 @@ static void looks_as_the_service_account(void)
     EXPECT(strstr(sent, "as=PartialObjectMetadataList"), sent);
 }
 
+/* The guard looks again at the Spec's next try. */
+#define NOW                                                     \
+    " && kubectl annotate spec s --namespace=team --overwrite " \
+    "api.kusion.io/reconcile-requested-at=$(date +%s)"
+
 static void says_what_is_in_the_way_and_the_way_out(void)
 {
 #define WAY_OUT                                                                             \
     "\nto delete it with all that it holds: kubectl annotate namespace demo api.kusion.io/" \
-    "deletion-guard=disabled"
+    "deletion-guard=disabled" NOW
 #define KIND(plural, kind) ALL(GROUP("", HAS(RESOURCE(plural, kind))))
 #define TWO_KINDS \
     ALL(GROUP("", HAS(RESOURCE("configmaps", "ConfigMap") "," RESOURCE("secrets", "Secret"))))
@@ -325,11 +330,12 @@ static void says_whose_objects_are_not_known(void)
 
     EXPECT_INT(ask(steps, ARRAY_SIZE(steps), DEFINITION END, NULL, &error), ERR_CONFLICT,
                "tripped");
-    EXPECT_STR(error.message,
-               "not deleted: not known is what else it holds, since team:robot may not list "
-               "things.x.io\nto delete it with all that "
-               "it holds: kubectl annotate crd things.x.io api.kusion.io/deletion-guard=disabled",
-               "message");
+    EXPECT_STR(
+        error.message,
+        "not deleted: not known is what else it holds, since team:robot may not list "
+        "things.x.io\nto delete it with all that "
+        "it holds: kubectl annotate crd things.x.io api.kusion.io/deletion-guard=disabled" NOW,
+        "message");
 }
 
 static void reads_all_pages(void)
@@ -419,7 +425,7 @@ static void guards_definitions(void)
                    rows[i].code
                        ? "not deleted: it holds Thing \"far/a\", not of this Spec\nto delete "
                          "it with all that it holds: kubectl annotate crd things.x.io "
-                         "api.kusion.io/deletion-guard=disabled"
+                         "api.kusion.io/deletion-guard=disabled" NOW
                        : "",
                    rows[i].note);
     }

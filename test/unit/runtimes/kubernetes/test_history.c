@@ -174,6 +174,10 @@ static const struct {
     {"of another Spec", RELEASE("web-3", GENERATED, REVISION("3"), "cache")},
     {"approved when it was created",
      RELEASE_WITH("web-3", GENERATED, REVISION("3"), "web", "\"approvedPlan\":\"d\",")},
+    {"approved unseen when it was created",
+     RELEASE_WITH("web-3", GENERATED, REVISION("3"), "web", "\"approvedUnseen\":true,")},
+    {"rejected when it was created",
+     RELEASE_WITH("web-3", GENERATED, REVISION("3"), "web", "\"rejected\":true,")},
 };
 
 /* People can make any number of Releases that look like records in a list. */

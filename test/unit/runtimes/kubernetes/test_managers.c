@@ -231,6 +231,114 @@ static void what_was_taken_over_is_not_what_we_had(void)
     EXPECT_INT(value_count(marked), 1, "entries");
 }
 
+/* What a person sets to say how a live object is to be treated stays. */
+static void what_people_say_to_the_operator_stays_theirs(void)
+{
+#define META(manager, operation, fields)                      \
+    "{\"manager\":\"" manager "\",\"operation\":\"" operation \
+    "\",\"apiVersion\":\"apps/v1\",\"fieldsV1\":{\"f:metadata\":{" fields "}}}"
+#define GUARD     "\"f:api.kusion.io/deletion-guard\":{}"
+#define FINALIZER "\"f:finalizers\":{\".\":{},\"v:\\\"a/b\\\"\":{}}"
+    static const struct {
+        const char *note, *entries, *taken; /* NULL: nothing */
+    } rows[] = {
+        {"a control annotation",
+         "[" MINE "," META("kubectl-annotate", "Update", "\"f:annotations\":{" GUARD "}") "]",
+         NULL},
+        {"the first annotation of an object",
+         "[" MINE
+         "," META("kubectl-annotate", "Update", "\"f:annotations\":{\".\":{}," GUARD "}") "]",
+         NULL},
+        {"a finalizer", "[" MINE "," META("kubectl-patch", "Update", FINALIZER) "]", NULL},
+        {"by a server-side apply", "[" MINE "," META("kubectl", "Apply", FINALIZER) "]", NULL},
+        {"an object without managers", "[" META("before-first-apply", "Update", FINALIZER) "]",
+         NULL},
+        {"another annotation beside it",
+         "[" MINE "," META("kubectl-annotate", "Update",
+                           "\"f:annotations\":{\"f:a\":{}," GUARD "}," FINALIZER) "]",
+         "[{\"manager\":\"" OURS "\",\"operation\":\"Apply\",\"apiVersion\":\"apps/v1\","
+         "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:mine\":{},"
+         "\"f:metadata\":{\"f:annotations\":{\"f:a\":{}}}}}," META(
+             "kubectl-annotate", "Update", "\"f:annotations\":{" GUARD "}," FINALIZER) "]"},
+        {"on adoption", "[" META("kubectl-create", "Update", "\"f:labels\":{}," FINALIZER) "]",
+         "[" META(OURS, "Apply", "\"f:labels\":{}") "," META("kubectl-create", "Update",
+                                                             FINALIZER) "]"},
+        {"of another Spec it is the Spec's", "[" MINE "," META(ANOTHERS, "Apply", FINALIZER) "]",
+         "[{\"manager\":\"" OURS "\",\"operation\":\"Apply\",\"apiVersion\":\"apps/v1\","
+         "\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:mine\":{},\"f:metadata\":{" FINALIZER
+         "}}}]"},
+    };
+    _cleanup_value_ const struct value *mine = stage_value("[" MINE "]");
+    _cleanup_free_ char *before = managers_digest(mine, OURS);
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *entries = stage_value(rows[i].entries);
+        _cleanup_value_ const struct value *expected =
+            rows[i].taken ? stage_value(rows[i].taken) : NULL;
+        _cleanup_value_ const struct value *taken = managers_take(entries, OURS);
+        _cleanup_free_ char *digest = managers_digest(entries, OURS);
+
+        EXPECT(expected ? value_equal(taken, expected) : !taken, rows[i].note);
+        EXPECT(expected || !digest || str_equal(digest, before), rows[i].note);
+    }
+}
+
+static void what_stays_theirs_is_not_pruned(void)
+{
+    _cleanup_value_ const struct value *entries = stage_value("[" MINE "," META(
+        "kubectl-patch", "Update", "\"f:annotations\":{\"f:a\":{}," GUARD "}," FINALIZER) "]");
+    _cleanup_value_ const struct value *taken = managers_take(entries, OURS);
+    _cleanup_value_ const struct value *object = stage_value(
+        "{\"mine\":1,\"metadata\":{\"finalizers\":[\"a/b\"],"
+        "\"annotations\":{\"a\":\"1\",\"api.kusion.io/deletion-guard\":\"disabled\"}}}");
+    _cleanup_value_ const struct value *expected =
+        stage_value("{\"finalizers\":[\"a/b\"],"
+                    "\"annotations\":{\"api.kusion.io/deletion-guard\":\"disabled\"}}");
+    _cleanup_value_ const struct value *metadata =
+        value_with(value_get(object, "metadata"), "managedFields", entries);
+    _cleanup_value_ const struct value *applied = value_with(object, "metadata", metadata);
+    _cleanup_value_ const struct value *left = managers_prune(applied, taken, OURS);
+    _cleanup_value_ const struct value *kept =
+        value_without(value_get(left, "metadata"), "managedFields");
+
+    EXPECT(value_equal(kept, expected), "metadata");
+    EXPECT(value_get(left, "mine"), "ours");
+}
+
+static void finds_who_took_a_field(void)
+{
+#define OWN "\"f:spec\":{\"f:replicas\":{},\"f:paused\":{}}"
+#define HAS(manager, more, fields)                                                          \
+    "{\"manager\":\"" manager "\",\"operation\":\"Update\",\"apiVersion\":\"apps/v1\"" more \
+    ",\"fieldsV1\":{\"f:spec\":{" fields "}}}"
+#define LEFT                                                                        \
+    "{\"manager\":\"" OURS "\",\"operation\":\"Apply\",\"apiVersion\":\"apps/v1\"," \
+    "\"fieldsV1\":{\"f:spec\":{\"f:paused\":{}}}}"
+    static const struct {
+        const char *note, *entries, *rival; /* NULL: nobody */
+    } rows[] = {
+        {"one of ours",
+         "[" LEFT "," HAS("hpa", ",\"subresource\":\"scale\"", "\"f:replicas\":{}") "]", "hpa"},
+        {"not of ours", "[" LEFT "," HAS("other", "", "\"f:strategy\":{}") "]", NULL},
+        {"shared with us", "[" LEFT "," HAS("other", "", "\"f:paused\":{}") "]", NULL},
+        {"all of ours", "[" HAS("kubectl-edit", "", "\"f:replicas\":{}") "]", "kubectl-edit"},
+        {"nobody", "[" LEFT "]", NULL},
+        {"entries of any form", "[1,null,{},{\"manager\":3},[]]", NULL},
+    };
+    _cleanup_value_ const struct value *own = stage_value("{" OWN "}");
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *entries = stage_value(rows[i].entries);
+        const struct value *rival = managers_rival(entries, OURS, own);
+
+        EXPECT_INT(rival != NULL, rows[i].rival != NULL, rows[i].note);
+        EXPECT(!rival || str_equal(value_get_string(rival, "manager"), rows[i].rival),
+               rows[i].note);
+    }
+}
+
 SUITE(kube_managers, TEST(takes_what_flux_takes), TEST(unites_all_in_one_entry),
       TEST(finds_our_fields), TEST(foresees_what_goes), TEST(the_digest_tells_what_they_have),
-      TEST(what_was_taken_over_is_not_what_we_had))
+      TEST(what_was_taken_over_is_not_what_we_had),
+      TEST(what_people_say_to_the_operator_stays_theirs), TEST(what_stays_theirs_is_not_pruned),
+      TEST(finds_who_took_a_field))

@@ -12,10 +12,10 @@
 #define WANTED                                                                              \
     "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\"},\"data\":" \
     "{\"k\":\"1\"}}"
-#define OBJECT(marks, data)                                                                        \
-    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\""     \
-    ":\"team\",\"uid\":\"u-a\",\"resourceVersion\":\"5\"," ENTRY marks "},\"data\":{\"k\":\"" data \
-    "\"}}"
+#define OBJECT(marks, data)                                                                      \
+    "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"a\",\"namespace\""   \
+    ":\"team\",\"uid\":\"u-a\",\"resourceVersion\":\"5\",\"creationTimestamp\":\"2026-01-02T03:" \
+    "04:05Z\"," ENTRY marks "},\"data\":{\"k\":\"" data "\"}}"
 #define OURS   ",\"labels\":{\"api.kusion.io/owner\":\"" STAGE_OWNER "\"}"
 #define THEIRS ",\"labels\":{\"api.kusion.io/owner\":\"kusion-x\"}"
 #define HELMS  ",\"labels\":{\"app.kubernetes.io/managed-by\":\"Helm\"}"
@@ -135,6 +135,11 @@ static void plans_what_is_wanted(void)
             EXPECT(value_equal(step->attributes, call.attributes), rows[i].note);
             EXPECT_INT(step->before != NULL, rows[i].object != NULL, rows[i].note);
             EXPECT(step->after && step->result, rows[i].note);
+            EXPECT_STR(step->action == PLAN_ADOPT ? step->reason : NULL,
+                       rows[i].action == PLAN_ADOPT
+                           ? "takes over the object with uid u-a, created 2026-01-02T03:04:05Z"
+                           : NULL,
+                       rows[i].note);
         }
         kube_step_free(step);
         recorded_done(&recorded);

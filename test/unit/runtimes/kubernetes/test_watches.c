@@ -57,7 +57,7 @@ static void unsubscribe(struct listener *listener)
 
 static bool is_told(struct listener *listener, int times)
 {
-    for (int i = 0; i < 1000 && atomic_load(&listener->count) < times; i++)
+    for (int i = 0; i < 6000 && atomic_load(&listener->count) < times; i++)
         usleep(10000);
     EXPECT_INT(atomic_load(&listener->count), times, "told so often");
     return atomic_load(&listener->count) == times;
@@ -137,7 +137,7 @@ static void what_may_not_be_watched_gives_no_hints(void)
 
     begin(&call, steps, ARRAY_SIZE(steps));
     EXPECT_INT(subscribe(call.session, &first, MAP("a")), 0, "not known yet");
-    for (int i = 0; i < 1000 && r == 0; i++) {
+    for (int i = 0; i < 6000 && r == 0; i++) {
         r = subscribe(call.session, &second, MAP("b"));
         if (r == 0)
             unsubscribe(&second);
@@ -214,7 +214,7 @@ static void a_slow_file_holds_up_its_watch_alone(void)
     pthread_create(&opener, NULL, open_watch, &opening);
     fd = open(path, O_WRONLY | O_CLOEXEC); /* waits until the other end is open */
     pthread_create(&counter, NULL, count_watches, &opening);
-    for (int i = 0; i < 200 && !atomic_load(&opening.is_counted); i++)
+    for (int i = 0; i < 6000 && !atomic_load(&opening.is_counted); i++)
         usleep(10000);
     EXPECT(atomic_load(&opening.is_counted), "the lock is free");
     unlink(path);

@@ -18,9 +18,8 @@ static const struct {
      "extensions.provider: \"random\" is not a provider, as \"hashicorp/random\" and "
      "\"registry.terraform.io/hashicorp/random/3.7.2\" are"},
     {"hashicorp:aws:aws_instance:a", "{}", "{}",
-     "extensions.provider: the provider hashicorp/aws is not one that the operator may run: its "
-     "flag "
-     "--terraform-provider names those"},
+     "extensions.provider: the provider hashicorp/aws is not one that the operator may run; its "
+     "flag --terraform-provider allows hashicorp/random"},
     {"hashicorp:random:random_id:a", "{\"provider\":7}", "{}",
      "extensions.provider: must be a string, and is of type number"},
     {"hashicorp:random:random_id:a",
@@ -67,6 +66,10 @@ static const struct {
     {"a:b", "{\"provider\":\"hashicorp/random\",\"resourceType\":\"data.\"}", "{}",
      "extensions.resourceType: the type of a data source is required after \"data.\", as in "
      "\"data.aws_ami\""},
+    {"hashicorp:random:ephemeral.random_password:a", "{}", "{}",
+     "extensions.resourceType: ephemeral resources are not supported: use the resource itself, "
+     "whose "
+     "secret values State keeps in Secrets, or a Secret that the cluster has"},
     {"hashicorp:random:random_id:a", "{}", "{\"l\":[{\"x\":\"a ${b}\"}],\"d\":\"$HOME {}\"}",
      "attributes.l[0].x: has \"${\": expressions of Terraform are not evaluated; to use a value of "
      "another resource, make the whole string a reference, $kusion_path.ID.PATH (one to a "

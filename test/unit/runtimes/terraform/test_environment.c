@@ -139,6 +139,18 @@ static void what_a_provider_quotes_is_hidden(void)
     EXPECT_STR(error.message, "no access for (sensitive value)", "message");
 }
 
-SUITE(terraform_environment, TEST(variables_are_told_by_their_names), TEST(what_is_wrong_is_named),
-      TEST(there_is_a_bound), TEST(a_process_is_shared_by_those_who_need_the_same),
-      TEST(what_a_provider_quotes_is_hidden))
+/* Who wrote its resources may see less than the Spec. */
+static void a_preview_of_other_resources_has_a_process_of_its_own(void)
+{
+    struct source random = {.address = (char[]){"a/b/c"}};
+    const struct need_owner spec = {.namespace_name = "a"},
+                            preview = {.namespace_name = "a", .is_preview = true};
+    _cleanup_(need_unref_p) struct need *ours = need_new(&random, &spec, NULL);
+    _cleanup_(need_unref_p) struct need *theirs = need_new(&random, &preview, NULL);
+
+    EXPECT(!str_equal(ours->key, theirs->key), "not shared");
+}
+
+SUITE(terraform_environment, TEST(a_preview_of_other_resources_has_a_process_of_its_own),
+      TEST(variables_are_told_by_their_names), TEST(what_is_wrong_is_named), TEST(there_is_a_bound),
+      TEST(a_process_is_shared_by_those_who_need_the_same), TEST(what_a_provider_quotes_is_hidden))

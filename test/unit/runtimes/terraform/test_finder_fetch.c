@@ -105,8 +105,8 @@ static void what_does_not_come_is_not_waited_for(void)
         const char *kind, *message;
         int64_t answer_time, archive_time;
     } table[] = {
-        {"hangs", "/v1/providers/hangs/random/versions: ", 500, STAGE_LONG},
-        {"stands-still", "/files/stands-still/", STAGE_LONG, 500},
+        {"hangs", "/v1/providers/hangs/random/versions: ", 3000, STAGE_LONG},
+        {"stands-still", "/files/stands-still/", STAGE_LONG, 3000},
     };
     struct stage stage;
 

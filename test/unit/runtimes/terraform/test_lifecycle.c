@@ -28,14 +28,16 @@ static void settings_are_checked(void)
                                        "createBeforeDestroy, preventDestroy and "
                                        "ignoreChanges"},
         {"{\"ignoreChanges\":\"tags\"}", "ignoreChanges: must be a list, or \"all\""},
+        {"{\"ignoreChanges\":[\"a[0].b\",\"a.0.b\",\"tags[\\\"a.b\\\"]\"]}", ""},
         {"{\"ignoreChanges\":[\"a\",\"\"]}",
-         "ignoreChanges[1]: must be an argument's name, or names with dots between them"},
+         "ignoreChanges[1]: the path \"\", byte 1: a key that is empty"},
         {"{\"ignoreChanges\":[\"a..b\"]}",
-         "ignoreChanges[0]: must be an argument's name, or names with dots between them"},
-        {"{\"ignoreChanges\":[\"a[0]\"]}",
-         "ignoreChanges[0]: must be an argument's name, or names with dots between them"},
+         "ignoreChanges[0]: the path \"a..b\", byte 2: a key that is empty"},
+        {"{\"ignoreChanges\":[\"a[0\"]}",
+         "ignoreChanges[0]: the path \"a[0\", byte 2: a bracket that is not closed"},
         {"{\"ignoreChanges\":[1]}",
-         "ignoreChanges[0]: must be an argument's name, or names with dots between them"},
+         "ignoreChanges[0]: must be the path of an argument, such as tags "
+         "or spec[0].replicas"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {

@@ -350,7 +350,25 @@ static void another_namespace_gets_its_first_process_beside_one_that_has_all_mem
     stage_done(&stage);
 }
 
-SUITE(terraform_pool, TEST(a_package_of_two_addresses_is_two_providers),
+/* An operator that once ran providers is started without any: State has objects of theirs. */
+static void a_pool_without_providers_refuses_them(void)
+{
+    struct pool *pool = pool_new(&(struct pool_config){0});
+    struct stage stage = {.pool = pool};
+    struct source source = {0};
+    struct error error = {0};
+
+    CU_ASSERT_FATAL(source_read("acme/cloud", '/', &source, NULL) == 0);
+    EXPECT_INT(take_of(&stage, &source, "team", "stay", LONG, NULL, &error), ERR_UNSUPPORTED,
+               error.message);
+    EXPECT_STR(error.reason, "ProviderNotAllowed", error.message);
+    EXPECT(strstr(error.message, "deletionPolicy: Orphan"), error.message);
+    source_done(&source);
+    pool_free(pool);
+}
+
+SUITE(terraform_pool, TEST(a_pool_without_providers_refuses_them),
+      TEST(a_package_of_two_addresses_is_two_providers),
       TEST(every_caller_gets_the_error_of_the_start), TEST(a_cancelled_caller_waits_no_more),
       TEST(who_waits_for_a_start_has_its_own_time),
       TEST(who_waits_for_a_start_waits_no_longer_than_it_may), TEST(a_start_has_a_time_of_its_own),

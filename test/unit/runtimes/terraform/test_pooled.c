@@ -80,6 +80,39 @@ static void the_largest_makes_room(void)
     clear();
 }
 
+static struct pooled *add_grown(const char *namespace_name, int64_t first, int64_t memory)
+{
+    struct pooled *pooled = add(namespace_name, memory);
+
+    pooled->phase = POOLED_READY;
+    pooled->first_memory = first;
+    return pooled;
+}
+
+/* A namespace with many small ones does not get another one's killed. */
+static void the_most_grown_is_of_the_namespace_with_the_most_memory(void)
+{
+    struct pooled *of_many, *one;
+
+    clear();
+    EXPECT(!pooled_find_grown(&list, LIMIT), "there is none");
+    one = add_grown("one", 50 * MIB, 200 * MIB);
+    for (int i = 0; i < 6; i++)
+        add_grown("many", 60 * MIB, 70 * MIB);
+    EXPECT(!pooled_find_grown(&list, LIMIT), "together they are within the limit");
+    of_many = add_grown("many", 40 * MIB, 65 * MIB);
+    EXPECT(pooled_find_grown(&list, LIMIT) == of_many, "the most grown of the largest namespace");
+    EXPECT(!pooled_find_grown(&list, 0), "there is no limit");
+    for (int i = 0; i < 9; i++)
+        add("starting", QUOTA_USUAL_MEMORY);
+    EXPECT(pooled_find_grown(&list, LIMIT) == of_many, "what those that start have is not known");
+    one->memory = 600 * MIB;
+    EXPECT(pooled_find_grown(&list, LIMIT) == one, "whoever has most, in whatever number");
+    of_many->phase = one->phase = POOLED_STARTING;
+    EXPECT(!pooled_find_grown(&list, LIMIT), "the others are within the limit");
+    clear();
+}
+
 static unsigned count_retired(void)
 {
     const struct pooled *pooled;
@@ -223,6 +256,7 @@ static void idle_ones_make_room_for_a_package(void)
 }
 
 SUITE(terraform_pooled, TEST(one_that_has_all_memory_does_not_hold_up_others),
-      TEST(the_largest_makes_room), TEST(many_callers_of_a_namespace_retire_one),
-      TEST(what_is_retired_serves_nobody_new), TEST(who_has_only_one_that_is_retired_gets_another),
+      TEST(the_largest_makes_room), TEST(the_most_grown_is_of_the_namespace_with_the_most_memory),
+      TEST(many_callers_of_a_namespace_retire_one), TEST(what_is_retired_serves_nobody_new),
+      TEST(who_has_only_one_that_is_retired_gets_another),
       TEST(the_one_that_was_idle_longest_is_found), TEST(idle_ones_make_room_for_a_package))

@@ -46,4 +46,11 @@ static void asks_for_one_more(void)
         EXPECT_INT(quota_ask(&rows[i].use), rows[i].answer, rows[i].note);
 }
 
-SUITE(terraform_quota, TEST(asks_for_one_more))
+static void a_quarter_beyond_the_limit_is_the_most(void)
+{
+    EXPECT_INT(quota_most_memory(0), 0, "no limit");
+    EXPECT_INT(quota_most_memory(1 << 20), 128 << 20, "what two usual ones have");
+    EXPECT_INT(quota_most_memory(INT64_C(1) << 30), (INT64_C(1) << 30) + (1 << 28), "a quarter");
+}
+
+SUITE(terraform_quota, TEST(a_quarter_beyond_the_limit_is_the_most), TEST(asks_for_one_more))

@@ -185,6 +185,22 @@ static bool exists(const char *path)
     return access(path, F_OK) == 0;
 }
 
+static void providers_are_listed(void)
+{
+    struct source sources[SOURCE_LIST + 2];
+    _cleanup_buf_ struct buf one = BUF_INIT, many = BUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+        CU_ASSERT_FATAL(
+            source_read(i ? "a/b" : "hashicorp/random@~> 3.6", '@', &sources[i], NULL) == 0);
+    source_list(&one, sources, 2);
+    EXPECT_STR(one.data, "hashicorp/random ~> 3.6, a/b", "two");
+    source_list(&many, sources, ARRAY_SIZE(sources));
+    EXPECT(strstr(many.data, "a/b, a/b, and 2 more"), many.data);
+    for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+        source_done(&sources[i]);
+}
+
 static void the_folder_of_an_operator_that_is_gone_is_removed(void)
 {
     _cleanup_(folder_remove_p) char *root = temporary();
@@ -223,5 +239,6 @@ static void links_are_not_followed(void)
 }
 
 SUITE(terraform_source, TEST(names_of_providers_are_read), TEST(what_is_no_provider_is_refused),
-      TEST(the_newest_version_that_matches_is_found), TEST(a_provider_that_is_not_there_is_named),
+      TEST(providers_are_listed), TEST(the_newest_version_that_matches_is_found),
+      TEST(a_provider_that_is_not_there_is_named),
       TEST(the_folder_of_an_operator_that_is_gone_is_removed), TEST(links_are_not_followed))

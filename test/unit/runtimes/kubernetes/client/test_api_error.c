@@ -173,6 +173,9 @@ static void tells_storage_from_schema(void)
          ERR_INVALID},
         {"etcdserver: request timed out", ERR_UNAVAILABLE},
         {"etcdserver: request is too large", ERR_TOO_LARGE},
+        {"rpc error: code = ResourceExhausted desc = trying to send message larger than max "
+         "(2513434 vs. 2097152)",
+         ERR_TOO_LARGE},
         {"rpc error: code = Unavailable desc = closing", ERR_UNAVAILABLE},
     };
 

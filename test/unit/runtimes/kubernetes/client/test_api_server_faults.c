@@ -184,6 +184,7 @@ static void holds(void)
     static const enum api_fault faults[] = {API_HOLD, API_HOLD_AFTER};
 
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+        bool is_after = faults[i] == API_HOLD_AFTER;
         struct desk desk;
         pthread_t thread;
         unsigned rule;
@@ -193,9 +194,9 @@ static void holds(void)
         if (pthread_create(&thread, NULL, make_one, &desk) != 0)
             abort();
         EXPECT(api_server_wait_hits(desk.server, rule, 1), "it came");
-        for (int n = 0; n < 100 && api_server_size(desk.server, CMS) == 0; n++)
+        for (int n = is_after ? 60000 : 100; n > 0 && api_server_size(desk.server, CMS) == 0; n--)
             usleep(1000);
-        EXPECT_INT(api_server_size(desk.server, CMS), faults[i] == API_HOLD_AFTER, "done before");
+        EXPECT_INT(api_server_size(desk.server, CMS), is_after, "done before");
         api_server_release(desk.server, rule);
         pthread_join(thread, NULL);
         EXPECT_INT(api_server_size(desk.server, CMS), 1, "done");

@@ -197,29 +197,35 @@ static void tells_whether_it_may_have_been_done(void)
     }
 }
 
-static void *fire_soon(void *arg)
+static void supersede(void *cancel)
 {
-    usleep(200000);
-    cancel_fire(arg, "Superseded");
-    return NULL;
+    cancel_fire(cancel, "Superseded");
 }
 
 static void what_was_sent_is_beyond_a_cancel(void)
 {
+    enum {
+        TIME = 1000, /* ms: enough to be sent in on a busy machine */
+    };
     static const struct {
-        bool complete_once_sent;
+        bool complete_once_sent, is_cancelled;
         int64_t timeout;
+        unsigned delay;
         int code;
     } rows[] = {
-        {false, 0, ERR_CANCELLED},
-        {true, 0, 0},
-        {true, 100, 0},
-        {false, 100, ERR_TIMEOUT},
+        {false, true, 0, TIME, ERR_CANCELLED},
+        {true, true, 0, 100, 0},
+        {true, true, TIME, TIME + 20, 0},
+        {false, false, TIME, 2 * TIME, ERR_TIMEOUT},
     };
-    static const struct fake_step steps[] = {{.status = 200, .body = "{}", .delay = 700}};
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct cancel *cancel = cancel_new(NULL);
+        const struct fake_step steps[] = {{.status = 200,
+                                           .body = "{}",
+                                           .delay = rows[i].delay,
+                                           .come = rows[i].is_cancelled ? supersede : NULL,
+                                           .arg = cancel}};
         bool in_doubt;
         struct kube_request request = {.method = "PATCH",
                                        .path = "/a",
@@ -228,14 +234,12 @@ static void what_was_sent_is_beyond_a_cancel(void)
                                        .complete_once_sent = rows[i].complete_once_sent,
                                        .ret_in_doubt = &in_doubt};
         struct harness harness;
-        pthread_t thread;
 
         harness_start(&harness, steps, 1, NULL);
-        pthread_create(&thread, NULL, fire_soon, cancel);
         EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), rows[i].code, "what came of it");
         EXPECT_INT(in_doubt, rows[i].code != 0, "it was sent");
-        pthread_join(thread, NULL);
         harness_stop(&harness, rows[i].complete_once_sent);
+        supersede(cancel);
         harness_start(&harness, steps, 0, NULL);
         EXPECT_INT(kube_do(harness.client, &request, NULL, NULL), ERR_CANCELLED, "not sent at all");
         EXPECT(!in_doubt, "not sent at all");

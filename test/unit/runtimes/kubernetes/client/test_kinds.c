@@ -102,9 +102,9 @@ static void waits_no_longer_than_it_may(void)
         struct fake_step steps[2];
         size_t asked;
     } rows[] = {
-        {"the core is slow", {{.status = 200, .body = all, .delay = 1500}}, 1},
+        {"the core is slow", {{.status = 200, .body = all, .delay = 2500}}, 1},
         {"the groups are slow",
-         {{.status = 200, .body = all}, {.status = 200, .body = all, .delay = 1500}},
+         {{.status = 200, .body = all}, {.status = 200, .body = all, .delay = 2500}},
          2},
     };
 
@@ -114,7 +114,7 @@ static void waits_no_longer_than_it_may(void)
         struct harness harness;
 
         harness_start(&harness, rows[i].steps, rows[i].asked, NULL);
-        wait.deadline = system_clock.monotonic(&system_clock) + 400;
+        wait.deadline = system_clock.monotonic(&system_clock) + 1500;
         EXPECT_INT(kube_kinds_read(harness.client, &wait, &kinds, NULL), ERR_TIMEOUT, rows[i].note);
         EXPECT_INT(fake_server_count(harness.server), rows[i].asked, rows[i].note);
         harness_stop(&harness, true);

@@ -151,9 +151,9 @@ static void asks_for_metadata_alone(void)
 static void waits_no_longer_than_it_may(void)
 {
     static const struct fake_step steps[] = {
-        {.status = 200, .body = PAGE("t1", ITEM("a")), .delay = 300},
-        {.status = 200, .body = PAGE("t2", ITEM("b")), .delay = 300},
-        {.status = 200, .body = PAGE("", ITEM("c")), .delay = 300},
+        {.status = 200, .body = PAGE("t1", ITEM("a")), .delay = 1200},
+        {.status = 200, .body = PAGE("t2", ITEM("b")), .delay = 1200},
+        {.status = 200, .body = PAGE("", ITEM("c")), .delay = 1200},
     };
     _cleanup_buf_ struct buf names = BUF_INIT;
     struct kube_list list = {.ref = {.kind = &harness_things},
@@ -163,7 +163,7 @@ static void waits_no_longer_than_it_may(void)
     struct harness harness;
 
     harness_start(&harness, steps, ARRAY_SIZE(steps), NULL);
-    list.wait.deadline = system_clock.monotonic(&system_clock) + 450;
+    list.wait.deadline = system_clock.monotonic(&system_clock) + 2000;
     EXPECT_INT(kube_list(harness.client, &list, NULL, NULL), ERR_TIMEOUT, names.data);
     EXPECT_STR(names.data, "a ", "the second came too late");
     harness_stop(&harness, false);

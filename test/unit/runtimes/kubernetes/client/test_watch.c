@@ -31,12 +31,14 @@
         .body = "\n"                                                                     \
     }
 
-static const struct script {
+struct script {
     const char *note;
     const char *expected; /* the whole log, once the script is through */
     size_t n_steps;
     struct fake_step steps[6];
-} scripts[] = {
+};
+
+static const struct script scripts[] = {
     {"list, then watch",
      "U a U b S U c U a D b ",
      2,
@@ -164,10 +166,44 @@ static const struct script {
       QUIET("5")}},
 };
 
-static void play(const struct script *script)
+/* etcd was set back meanwhile: the watch's version is not there yet. */
+static const struct script set_back[] = {
+    {"a watch that says nothing, and does not end: lists again",
+     "U a U b S U a U c D b ",
+     4,
+     {{.expect = GET_LIST, .status = 200, .body = AB},
+      QUIET("77"),
+      {.expect = GET_LIST,
+       .status = 200,
+       .body = LIST("60", "", OBJECT("a", "1", "50") "," OBJECT("c", "3", "55"))},
+      {.expect = GET_WATCH "60&", .status = 200, .end = FAKE_HOLD, .body = BOOKMARK("61")}}},
+    {"a watch that says nothing, and ends in order, twice: lists again",
+     "U a U b S U a D b ",
+     5,
+     {{.expect = GET_LIST, .status = 200, .body = AB},
+      {.expect = GET_WATCH "77&", .status = 200, .delay = 1600},
+      {.expect = GET_WATCH "77&", .status = 200, .delay = 1600},
+      {.expect = GET_LIST, .status = 200, .body = LIST("60", "", OBJECT("a", "1", "50"))},
+      {.expect = GET_WATCH "60&", .status = 200, .end = FAKE_HOLD, .body = BOOKMARK("61")}}},
+    {"the API server was away: lists again",
+     "U a U b S E Unavailable U a D b W ",
+     4,
+     {{.expect = GET_LIST, .status = 200, .body = AB},
+      {.expect = GET_WATCH "77&", .end = FAKE_DROP},
+      {.expect = GET_LIST, .status = 200, .body = LIST("60", "", OBJECT("a", "1", "50"))},
+      {.expect = GET_WATCH "60&", .status = 200, .end = FAKE_HOLD, .body = BOOKMARK("61")}}},
+    {"a watch that is cut before it says anything is not mute yet",
+     "U a U b S ",
+     3,
+     {{.expect = GET_LIST, .status = 200, .body = AB},
+      {.expect = GET_WATCH "77&", .status = 200, .end = FAKE_BREAK, .delay = 1100, .body = "\n\n"},
+      QUIET("77")}},
+};
+
+static void play(const struct script *script, int64_t silence)
 {
-    struct kube_watch_config config = {.ref = {.kind = &harness_things},
-                                       .on_event = watch_log_event};
+    struct kube_watch_config config = {
+        .ref = {.kind = &harness_things}, .silence = silence, .on_event = watch_log_event};
     struct kube_watch *watch = NULL;
     _cleanup_free_ char *text = NULL;
     struct error error = {0};
@@ -191,7 +227,15 @@ static void play(const struct script *script)
 static void follows_collections(void)
 {
     for (size_t i = 0; i < ARRAY_SIZE(scripts); i++)
-        play(&scripts[i]);
+        play(&scripts[i], 0);
+}
+
+static void lists_when_a_watch_is_mute(void)
+{
+    static const int64_t silences[ARRAY_SIZE(set_back)] = {1500, 3000, 3000, 3000};
+
+    for (size_t i = 0; i < ARRAY_SIZE(set_back); i++)
+        play(&set_back[i], silences[i]);
 }
 
 static void tells_who_is_gone(void)
@@ -306,5 +350,5 @@ static void stops_at_any_moment(void)
     }
 }
 
-SUITE(kube_watch, TEST(follows_collections), TEST(tells_who_is_gone),
-      TEST(takes_a_new_token_after_a_401), TEST(stops_at_any_moment))
+SUITE(kube_watch, TEST(follows_collections), TEST(lists_when_a_watch_is_mute),
+      TEST(tells_who_is_gone), TEST(takes_a_new_token_after_a_401), TEST(stops_at_any_moment))

@@ -267,13 +267,27 @@ static void names_of_folders(void)
 
 /* ---- Diagnostics ---- */
 
+static Tfplugin__Diagnostic diagnostic(int severity, const char *summary, const char *detail)
+{
+    Tfplugin__Diagnostic made;
+
+    tfplugin__diagnostic__init(&made);
+    made.severity = severity;
+    made.summary = (char *)(uintptr_t)summary;
+    made.detail = (char *)(uintptr_t)detail;
+    return made;
+}
+
 static void diagnostics_become_errors(void)
 {
     Tfplugin__Step step[2];
     Tfplugin__Step *steps[] = {&step[0], &step[1]};
     Tfplugin__Path path;
-    Tfplugin__Diagnostic warning, error, second;
-    Tfplugin__Diagnostic *all[] = {&warning, &error, &second};
+    Tfplugin__Diagnostic warning = diagnostic(2, "deprecated", "use\n  text");
+    Tfplugin__Diagnostic error = diagnostic(1, "Bad rule", "two\n\n  lines \xff");
+    Tfplugin__Diagnostic second = diagnostic(1, "No such field", "");
+    Tfplugin__Diagnostic *all[] = {&warning, &error, &second, &second};
+    struct warnings warnings = {0};
     struct error said = {0};
 
     for (int i = 0; i < 2; i++)
@@ -285,25 +299,52 @@ static void diagnostics_become_errors(void)
     tfplugin__path__init(&path);
     path.n_steps = 2;
     path.steps = steps;
-    tfplugin__diagnostic__init(&warning);
-    warning.severity = 2;
-    warning.summary = (char *)(uintptr_t) "deprecated";
-    tfplugin__diagnostic__init(&error);
-    error.severity = 1;
-    error.summary = (char *)(uintptr_t) "Bad rule";
-    error.detail = (char *)(uintptr_t) "two\nlines \xff";
     error.attribute = &path;
-    second = error;
-    CU_ASSERT(diagnostics_check(all, 1, "attributes", &said) == 0);
-    CU_ASSERT(diagnostics_check(all, 2, "attributes", &said) == ERR_INVALID);
-    CU_ASSERT_STRING_EQUAL(said.message, "attributes.rules[2]: Bad rule: two lines ?");
-    CU_ASSERT_STRING_EQUAL(said.reason, "ProviderError");
-    CU_ASSERT(diagnostics_check(all, 2, "extensions.providerMeta", &said) == ERR_INVALID);
+    CU_ASSERT(diagnostics_check(all, 1, "attributes", NULL, &said) == 0);
+    CU_ASSERT(diagnostics_check(all, 1, "attributes", &warnings, &said) == 0);
+    CU_ASSERT(diagnostics_check(all, 1, "attributes", &warnings, &said) == 0);
+    EXPECT_INT(warnings.count, 1, "each once");
+    EXPECT_STR(warnings.items[0], "deprecated: use text", "a warning");
+    CU_ASSERT(diagnostics_check(all + 1, 1, "attributes", NULL, &said) == ERR_INVALID);
+    EXPECT_STR(said.message, "attributes.rules[2]: Bad rule: two lines ?", "one");
+    EXPECT_STR(said.reason, "ProviderError", "reason");
+    CU_ASSERT(diagnostics_check(all, 2, "extensions.providerMeta", NULL, &said) == ERR_INVALID);
     CU_ASSERT(str_has_prefix(said.message, "extensions.providerMeta.rules[2]: Bad rule"));
-    CU_ASSERT(diagnostics_check(all, 3, "attributes", &said) == ERR_INVALID);
-    CU_ASSERT_STRING_EQUAL(said.message, "attributes.rules[2]: Bad rule: two lines ? (and 1 more)");
+    CU_ASSERT(diagnostics_check(all, 4, "attributes", &warnings, &said) == ERR_INVALID);
+    EXPECT_STR(said.message,
+               "attributes.rules[2]: Bad rule: two lines ?; No such field; "
+               "warning: deprecated: use text",
+               "all of them");
+    EXPECT_INT(warnings.count, 1, "those of an error are told by it");
+    warnings_done(&warnings);
+}
+
+static void long_diagnostics_are_cut(void)
+{
+    char details[10][2000];
+    Tfplugin__Diagnostic items[10], *all[10];
+    struct warnings warnings = {0};
+    struct error said = {0};
+
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
+        memset(details[i], (int)('a' + i), sizeof(details[i]) - 1);
+        details[i][sizeof(details[i]) - 1] = '\0';
+        items[i] = diagnostic(i < 5 ? 1 : 2, "Long", details[i]);
+        all[i] = &items[i];
+    }
+    CU_ASSERT(diagnostics_check(all, 10, "attributes", NULL, &said) == ERR_INVALID);
+    EXPECT(strlen(said.message) < ERROR_MESSAGE_SIZE - 200, "there is room for where and how");
+    EXPECT(strstr(said.message, "…; Long: b"), said.message);
+    EXPECT(strstr(said.message, "; Long: c"), said.message);
+    EXPECT(str_has_suffix(said.message, "; and 7 more"), said.message);
+    for (size_t i = 0; i < ARRAY_SIZE(all); i++)
+        items[i].severity = 2;
+    CU_ASSERT(diagnostics_check(all, 10, "attributes", &warnings, &said) == 0);
+    EXPECT_INT(warnings.count, WARNINGS_MOST, "kept");
+    EXPECT_INT(warnings.left_out, 2, "counted");
+    warnings_done(&warnings);
 }
 
 SUITE(terraform_plugin, TEST(handshakes_are_read), TEST(what_is_no_provider_does_not_start),
       TEST(it_writes_in_its_own_folder_alone), TEST(without_landlock_a_flag_must_allow_it),
-      TEST(names_of_folders), TEST(diagnostics_become_errors))
+      TEST(names_of_folders), TEST(diagnostics_become_errors), TEST(long_diagnostics_are_cut))

@@ -158,6 +158,18 @@ static const struct {
     {BLOCKS, 5, "{\"nane\":\"n\"}",
      "attributes.nane: there is no such argument; is \"name\" meant?"},
     {BLOCKS, 5, "{\"name\":\"n\",\"zzzzzz\":1}", "attributes.zzzzzz: there is no such argument"},
+    {BLOCKS, 5, "{\"nane\":\"n\",\"id\":\"x\",\"list\":[{\"a\":\"x\"},{}]}",
+     "attributes.nane: there is no such argument; is \"name\" meant?; attributes.id: cannot be "
+     "set: "
+     "the provider computes it; attributes.list[1].a: is required"},
+    {BLOCKS, 5,
+     "{\"name\":\"n\",\"z1\":1,\"z2\":1,\"z3\":1,\"z4\":1,\"z5\":1,\"z6\":1,\"z7\":1,\"z8\":1,"
+     "\"z9\":1,\"z10\":1}",
+     "attributes.z1: there is no such argument; attributes.z2: there is no such argument; "
+     "attributes.z3: there is no such argument; attributes.z4: there is no such argument; "
+     "attributes.z5: there is no such argument; attributes.z6: there is no such argument; "
+     "attributes.z7: there is no such argument; attributes.z8: there is no such argument; and 2 "
+     "more"},
     {BLOCKS, 5, "{\"name\":{}}", "attributes.name: must be a string, and is of type object"},
     {BLOCKS, 5, "{\"name\":\"n\",\"list\":[{\"a\":\"x\"},{}]}",
      "attributes.list[1].a: is required"},

@@ -344,8 +344,41 @@ static void types_are_read_and_written(void)
     }
 }
 
+/* An unknown value that brings no type along, and whose place has none. */
+static void open_values_are_found(void)
+{
+    static const char type_text[] =
+        "[\"object\",{\"s\":\"string\",\"d\":\"dynamic\",\"l\":[\"list\",\"dynamic\"],"
+        "\"o\":[\"object\",{\"d\":\"dynamic\"}],\"t\":[\"tuple\",[\"string\",\"dynamic\"]]}]";
+    _cleanup_value_ const struct value *type_json = NULL, *known = value_pack("{s:i}", "d", 1),
+                                       *typed = value_pack("{s:u}", "s"),
+                                       *whole = value_pack("{s:u}", "d"),
+                                       *inside = value_pack("{s:{s:[u]}}", "d", "x"),
+                                       *item = value_pack("{s:[u]}", "l"),
+                                       *list = value_pack("{s:u}", "l"),
+                                       *first = value_pack("{s:[u, i]}", "t", 1),
+                                       *second = value_pack("{s:[s, u]}", "t", "x"),
+                                       *deep = value_pack("{s:{s:u}}", "o", "d");
+    struct arena arena;
+    const struct tf_type *type = NULL;
+
+    arena_init(&arena);
+    CU_ASSERT_FATAL(json_read_str(type_text, &type_json, NULL) == 0);
+    CU_ASSERT_FATAL(tf_type_read(&arena, type_json, &type, NULL) == 0);
+    EXPECT(!tf_type_is_open(type, known), "known");
+    EXPECT(!tf_type_is_open(type, typed), "a string");
+    EXPECT(!tf_type_is_open(type, first), "a string of a tuple");
+    EXPECT(tf_type_is_open(type, whole), "dynamic");
+    EXPECT(tf_type_is_open(type, inside), "inside of what is dynamic");
+    EXPECT(tf_type_is_open(type, item), "in a list");
+    EXPECT(tf_type_is_open(type, list), "of a list");
+    EXPECT(tf_type_is_open(type, second), "in a tuple");
+    EXPECT(tf_type_is_open(type, deep), "in an object");
+    arena_done(&arena);
+}
+
 SUITE(terraform_values, TEST(values_become_msgpack_and_back), TEST(what_providers_send_is_read),
       TEST(rubbish_is_refused), TEST(depth_is_bounded),
       TEST(what_has_not_the_form_of_its_type_is_not_sent), TEST(what_a_spec_says_is_converted),
       TEST(what_cannot_be_converted_is_named), TEST(what_is_sensitive_stays_so),
-      TEST(types_are_read_and_written))
+      TEST(types_are_read_and_written), TEST(open_values_are_found))

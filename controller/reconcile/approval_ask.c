@@ -1,0 +1,180 @@
+/* Shows a plan in its Release, and asks for its approval: approval.h. */
+#include "controller/reconcile/approval_private.h"
+#include "controller/reconcile/plans.h"
+#include "controller/reconcile/report.h"
+#include "controller/reconcile/retention.h"
+#include "engine/plan/approved_value.h"
+
+static int keep_plan(struct attempt *attempt, struct error *error)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct document_name name = approval_document(attempt, attempt->release);
+    _cleanup_(approved_plan_unref_p) struct approved_plan *plan =
+        approved_plan_new(operation_get_plan(attempt->operation), attempt->run.plan_key,
+                          sizeof(attempt->run.plan_key));
+    _cleanup_value_ const struct value *value = approved_plan_to_value(plan);
+    _cleanup_free_ char *place = NULL;
+
+    if (!value)
+        return err_set(error, ERR_TOO_LARGE, "TooLarge", "the plan is too large to be approved");
+    return plans_keep(context->plans, &name, value, &call, &place, error);
+}
+
+/* The command that shows the plan; none if the records of operations are no objects of the API. */
+static void add_look(const struct attempt *attempt, struct buf *to)
+{
+    if (attempt->run.context->history->ops->is_in_api)
+        buf_printf(to, "\nto see it: kubectl get release %s -n %s -o yaml", attempt->release->name,
+                   attempt->object.namespace_name);
+}
+
+/* The command that approves the plan: in its Release, or else in the Spec, where what was said of
+ * an earlier plan has to be taken back. */
+static void add_command(const struct attempt *attempt, bool is_all_shown, struct buf *to)
+{
+    const struct run *run = &attempt->run;
+
+    if (run->context->history->ops->is_in_api)
+        buf_printf(to,
+                   "\nto approve: kubectl patch release %s -n %s --type=merge -p "
+                   "'{\"spec\":{\"approvedPlan\":\"%s\"%s}}'",
+                   attempt->release->name, attempt->object.namespace_name, attempt->digest,
+                   is_all_shown ? "" : ",\"approvedUnseen\":true");
+    else
+        buf_printf(to,
+                   "\nto approve: kubectl patch spec %s -n %s --type=merge -p "
+                   "'{\"spec\":{\"approval\":{\"approvedPlan\":\"%s\",\"approvedUnseen\":%s}}}'",
+                   run->subject.key.name, run->subject.key.namespace_name, attempt->digest,
+                   is_all_shown ? "false" : "true");
+}
+
+static void add_unseen(const struct report_unseen *unseen, struct buf *to)
+{
+    if (!unseen->changes)
+        return;
+    buf_printf(to, "; %zu of these are NOT shown in full", unseen->changes);
+    if (unseen->fields)
+        buf_printf(to, " (%zu fields)", unseen->fields);
+    buf_add_str(to, ": they do not fit into the Release, or are hidden because of a Secret's text");
+}
+
+static char *describe(const struct attempt *attempt, const char *summary,
+                      const struct report_unseen *unseen)
+{
+    size_t unplanned = approval_count_open(operation_get_plan(attempt->operation));
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%s", summary);
+    add_unseen(unseen, &text);
+    if (unplanned)
+        buf_printf(&text, " (%zu cannot be planned yet, and will need another approval)",
+                   unplanned);
+    if (attempt->is_approval_spent)
+        buf_add_str(&text, " (the approval in the Spec was of an earlier Release, which became "
+                           "stale: it holds again if it is removed, and set anew)");
+    add_look(attempt, &text);
+    add_command(attempt, !unseen->changes, &text);
+    return buf_take(&text);
+}
+
+static int write_release(struct attempt *attempt, const struct verdict *verdict,
+                         const char *summary, size_t unseen, struct error *error)
+{
+    struct release_report report = {.phase = PHASE_AWAITING_APPROVAL,
+                                    .plan = operation_get_plan(attempt->operation),
+                                    .digest = attempt->digest,
+                                    .unseen = unseen,
+                                    .account = run_account(&attempt->run),
+                                    .verdict = verdict};
+    bool is_shown = attempt->release->phase == PHASE_AWAITING_APPROVAL;
+    int r = 0;
+
+    /* A plan that is approved already gets here only if its document could not be read. */
+    if (!is_shown || approval_find(attempt, attempt->release))
+        r = keep_plan(attempt, error);
+    if (r >= 0 && !is_shown) {
+        operation_log_awaiting(&attempt->run, report.digest, summary);
+        r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
+                          error);
+    }
+    return r;
+}
+
+/* A Spec that is Ready becomes Progressing: the next attempt looks for the approved Release only if
+ * the Spec is not Ready. */
+static int say_approved(struct attempt *attempt, struct error *error)
+{
+    struct run_status status = {
+        .verdict = {"Unknown", "Progressing", "the plan is approved", PROGRESS_RECONCILING, NULL},
+        .attempted = attempt->revision,
+    };
+
+    return run_is_settled(&attempt->run) ? run_write_status(&attempt->run, &status, error) : 0;
+}
+
+static int write_spec(struct attempt *attempt, const struct verdict *verdict, struct error *error)
+{
+    struct run_status status = {
+        .verdict = *verdict,
+        .is_end = true,
+        .attempted = attempt->revision,
+        .plan = report_plan(operation_get_plan(attempt->operation), attempt->digest),
+    };
+    int r = run_write_status(&attempt->run, &status, error);
+
+    run_status_done(&status);
+    return r;
+}
+
+/* Of a request: if the Release is not there any more, somebody deleted it, and so withdrew it. */
+static int note_shown(struct attempt *attempt, struct error *error)
+{
+    struct hold *hold = &attempt->run.hold;
+
+    if (!hold->request_name || hold->shown == attempt->revision)
+        return 0;
+    hold->shown = attempt->revision;
+    return hold_write(operation_ledger(attempt->operation), hold, error);
+}
+
+int approval_ask(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    _cleanup_free_ char *summary =
+        report_to_revision(report_plan_summary(plan), attempt->run.hold.to_revision);
+    _cleanup_free_ char *message = NULL;
+    struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
+    struct report_unseen unseen;
+    bool is_new;
+    int r;
+
+    if (!attempt->release)
+        return err_set(error, ERR_FORBIDDEN, "NamespaceTerminating",
+                       "the namespace is being deleted: there is no Release to approve a plan in");
+    r = approval_drop_if_spent(attempt, attempt->release, attempt->digest, error);
+    if (r < 0)
+        return r;
+    unseen = report_unseen(plan);
+    verdict.message = message = describe(attempt, summary, &unseen);
+    is_new = attempt->release->phase != PHASE_AWAITING_APPROVAL;
+    r = note_shown(attempt, error);
+    if (r >= 0)
+        r = write_release(attempt, &verdict, summary, unseen.changes, error);
+    if (r < 0)
+        return r;
+    if (is_new)
+        approval_tell(attempt, attempt->release, EVENT_NORMAL, "PlanReady", message);
+    if (is_new) /* no operation ends here, and Releases that nobody approves would pile up */
+        retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
+                          attempt->revision, PHASE_AWAITING_APPROVAL);
+    attempt_check_later(attempt, result);
+    if (approval_find(attempt, attempt->release)) {
+        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+        r = say_approved(attempt, error);
+    } else {
+        r = write_spec(attempt, &verdict, error);
+    }
+    attempt_end(attempt);
+    return r;
+}

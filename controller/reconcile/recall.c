@@ -1,0 +1,190 @@
+#include "controller/reconcile/recall.h"
+
+#include "engine/base/str.h"
+
+/* ---- What the status says ---- */
+
+static const struct value *status_of(const struct run *run)
+{
+    return value_get(run->object, "status");
+}
+
+static int64_t number_at(const struct run *run, const char *part, const char *key)
+{
+    return value_int(value_path(status_of(run), part, key, NULL), 0);
+}
+
+/* An inventory that is there decides, as it is written when the objects have gone, too. */
+static bool names_objects(const struct run *run)
+{
+    if (value_path(status_of(run), "inventory", "total", NULL))
+        return number_at(run, "inventory", "total") > 0;
+    return (run_last_applied(run) > 0 && number_at(run, "resources", "total") > 0) ||
+           number_at(run, "resources", "ready") > 0;
+}
+
+static const struct value *inventory_of(const struct run *run)
+{
+    return value_path(status_of(run), "inventory", "entries", NULL);
+}
+
+static bool is_inventory_whole(const struct run *run)
+{
+    const struct value *inventory = value_get(status_of(run), "inventory");
+
+    return inventory && !number_at(run, "inventory", "omitted");
+}
+
+static bool is_recorded_type(const struct run *run, const char *type)
+{
+    const struct reconcile_context *context = run->context;
+
+    for (size_t i = 0; i < context->n_runtimes; i++)
+        if (str_equal(context->runtimes[i]->ops->type, type))
+            return context->runtimes[i]->ops->flags & RUNTIME_IS_RECORDED;
+    return false;
+}
+
+bool recall_names_recorded(const struct run *run)
+{
+    const struct value *entries = inventory_of(run);
+
+    for (size_t i = 0; i < value_count(entries); i++)
+        if (is_recorded_type(run, value_get_string(value_at(entries, i), "type")))
+            return true;
+    return false;
+}
+
+bool recall_holds_resources(const struct run *run)
+{
+    const struct value *failed = value_path(status_of(run), "resources", "failed", NULL);
+
+    for (size_t i = 0; i < value_count(failed); i++)
+        if (str_equal(value_get_string(value_at(failed, i), "reason"), "StateLost"))
+            return true;
+    return false;
+}
+
+/* ---- Whether State is behind ---- */
+
+static struct state_head head_of(struct ledger *ledger)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(ledger, &arena, &head);
+    arena_done(&arena); /* the numbers are all that is used */
+    return head;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+bool recall_is_whole(const struct run *run, struct ledger *ledger)
+{
+    const struct state_head head = head_of(ledger);
+
+    return ledger_is_stored(ledger) &&
+           later(head.applied_revision, head.recalled_revision) >= run_last_applied(run);
+}
+
+/* The inventory names an object that State alone knows, and it has no record of it. */
+static bool misses_recorded(const struct run *run, struct ledger *ledger)
+{
+    const struct value *entries = inventory_of(run);
+    bool misses = false;
+
+    for (size_t i = 0; i < value_count(entries) && !misses; i++) {
+        const char *id = value_get_string(value_at(entries, i), "id");
+        const struct record *record = id ? ledger_get(ledger, id, NULL) : NULL;
+
+        misses =
+            id && !record && is_recorded_type(run, value_get_string(value_at(entries, i), "type"));
+        record_unref(record);
+    }
+    return misses;
+}
+
+static void add_entries(struct value_builder *b, const struct value *resources)
+{
+    for (size_t i = 0; i < value_count(resources); i++) {
+        _cleanup_value_ const struct value *entry =
+            value_pack("{s:v?, s:v?}", "id", value_get(value_at(resources, i), "id"), "type",
+                       value_get(value_at(resources, i), "type"));
+
+        value_add(b, entry);
+    }
+}
+
+/* The inventory and, where it is not whole, the Spec's resources: each may have been there. */
+static const struct value *list_candidates(const struct run *run, bool is_whole)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *list = NULL;
+
+    value_begin_array(b);
+    add_entries(b, inventory_of(run));
+    if (!is_whole)
+        add_entries(b, value_path(run_source(run), "spec", "resources", NULL));
+    value_end_array(b);
+    value_builder_finish(b, &list, NULL);
+    return list;
+}
+
+void recall_done(struct recall *recall)
+{
+    value_unref(recall->candidates);
+}
+
+void recall_read(const struct run *run, struct ledger *ledger, struct recall *ret)
+{
+    const struct state_head head = head_of(ledger);
+    int64_t begun = later(head.revision, head.recalled_revision);
+    bool is_stored = ledger_is_stored(ledger);
+    bool is_unfinished = run_unfinished(run) > begun;
+    bool has_failed_since = run_last_attempted(run) > begun && misses_recorded(run, ledger);
+    bool is_behind =
+        is_stored ? !recall_is_whole(run, ledger) || has_failed_since : names_objects(run);
+    bool is_whole = is_inventory_whole(run) && !is_unfinished;
+    int64_t revision = later(run_last_applied(run), is_unfinished ? run_unfinished(run) : 0);
+
+    *ret = (struct recall){.is_needed = is_behind || is_unfinished, .is_gone = !is_stored};
+    if (!ret->is_needed)
+        return;
+    if (has_failed_since)
+        revision = later(revision, run_last_attempted(run));
+    ret->candidates = list_candidates(run, is_whole);
+    ret->known = (struct operation_recall){
+        .revision = later(revision, 1), .inventory = ret->candidates, .is_whole = is_whole};
+}
+
+/* ---- Bringing it up to date ---- */
+
+/* keeps: the Spec's resources are wanted. */
+static void tell(const struct run *run, const struct recall *recall, bool keeps)
+{
+    _cleanup_free_ char *message = str_printf(
+        "State %s revision %lld. The Spec's objects in Kubernetes are found by their names and "
+        "its label, and %s; those that State alone knew are held until you say what is true of "
+        "them",
+        recall->is_gone ? "is gone; the Spec was at" : "is older than",
+        (long long)recall->known.revision,
+        keeps ? "are taken over again, or deleted if they have left the Spec" : "are deleted");
+
+    run_event(run, EVENT_WARNING, "StateLost", message);
+}
+
+int recall_state(const struct run *run, struct operation *operation, const struct spec *spec,
+                 const struct recall *recall, struct error *error)
+{
+    int r;
+
+    if (!recall->is_needed)
+        return 0;
+    r = operation_recall(operation, spec, &recall->known, error);
+    if (r >= 0)
+        tell(run, recall, spec);
+    return r;
+}

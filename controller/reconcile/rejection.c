@@ -1,0 +1,166 @@
+#include "controller/reconcile/rejection.h"
+
+#include "controller/reconcile/api.h"
+#include "controller/reconcile/approval.h"
+#include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/report.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+
+#define REJECTED  "Rejected"
+#define WITHDRAWN "Withdrawn"
+
+bool rejection_ended(const struct release *release)
+{
+    const struct value *conditions = value_get(release->status, "conditions");
+
+    return release->phase == PHASE_CANCELLED &&
+           str_equal(value_get_string(conditions_find(conditions, "Ready"), "reason"), REJECTED);
+}
+
+/* "rejected by alice: too risky" */
+static char *describe(const struct release_rejection *rejection)
+{
+    return str_printf("rejected%s%s%s%s", rejection->manager ? " by " : "",
+                      rejection->manager ? rejection->manager : "", rejection->reason ? ": " : "",
+                      rejection->reason ? rejection->reason : "");
+}
+
+/* ---- The Release that waits ---- */
+
+static int end_rejected(struct attempt *attempt, struct error *error)
+{
+    struct release *release = attempt->release;
+    _cleanup_free_ char *why = NULL;
+    int r;
+
+    if (!release || release->phase != PHASE_AWAITING_APPROVAL || !release->rejection.is_rejected)
+        return 0;
+    why = describe(&release->rejection);
+    r = run_cancel_release_as(&attempt->run, release, REJECTED, why, error);
+    if (r < 0)
+        return r;
+    log_info("plan rejected", "namespace", attempt->object.namespace_name, "spec",
+             attempt->object.name, "release", release->name, "plan", release_plan(release),
+             "summary", why, NULL);
+    approval_tell(attempt, release, EVENT_WARNING, "PlanRejected", why);
+    attempt->rejected = TAKE(attempt->release);
+    return 0;
+}
+
+/* ---- The request ---- */
+
+/* Errors are those of the API server. */
+static int is_request_gone(const struct attempt *attempt, bool *ret, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    const struct spec_key key = {run->subject.key.namespace_name, run->hold.request_name};
+    _cleanup_value_ const struct value *object = NULL;
+    struct error problem = {0};
+    int r =
+        api_get_metadata(run->context, api_release_ref(&key, NULL), run->cancel, &object, &problem);
+
+    if (r < 0 && r != ERR_NOT_FOUND)
+        return err_copy(error, &problem);
+    *ret = r == ERR_NOT_FOUND || api_is_deleting(object) ||
+           !str_equal(value_string(value_path(object, "metadata", "uid", NULL)), run->hold.request);
+    return 0;
+}
+
+/* *ret: why it is to end, to free(); NULL: it is not. */
+static int find_withdrawal(struct attempt *attempt, char **ret, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *shown = NULL;
+    bool is_gone = false;
+    int r = is_request_gone(attempt, &is_gone, error);
+
+    if (r >= 0 && is_gone)
+        *ret =
+            str_printf("withdrawn: its request, Release %s, was deleted", run->hold.request_name);
+    if (r < 0 || is_gone || attempt->release || !run->hold.shown)
+        return r;
+    r = releases_load(run->context, &run->subject, run->hold.shown, run->cancel, &shown, error);
+    if (r >= 0 && !shown)
+        *ret = str_printf("withdrawn: the Release of revision %lld, which showed its plan, was "
+                          "deleted",
+                          (long long)run->hold.shown);
+    return r;
+}
+
+/* The hold goes last: if the process is killed before, all of this is found again. */
+static int end_hold(struct attempt *attempt, const char *reason, const char *why,
+                    struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct verdict verdict = {"False", reason, why, PROGRESS_SETTLED, NULL};
+    const struct request_report report = {.phase = PHASE_CANCELLED, .verdict = &verdict};
+    const struct request request = {.release = run->hold.request_name, .uid = run->hold.request};
+    int r = attempt->release ? run_cancel_release_as(run, attempt->release, reason, why, error) : 0;
+
+    if (r >= 0)
+        r = request_write(run->context, &run->subject, &request, &report, run->cancel, error);
+    if (r >= 0)
+        r = hold_withdraw(attempt->ledger, &run->hold, error);
+    if (r < 0)
+        return r;
+    if (!attempt->rejected)
+        run_event(run, EVENT_NORMAL, "RequestWithdrawn", why);
+    return 1;
+}
+
+int rejection_look(struct attempt *attempt, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    const struct hold *hold = &run->hold;
+    _cleanup_free_ char *why = NULL;
+    int r = run->policy.needs_approval && !attempt->approved ? end_rejected(attempt, error) : 0;
+
+    if (r < 0 || !run->policy.needs_approval || attempt->approved)
+        return r;
+    if (!hold->request_name || run_last_applied(run) >= hold->revision)
+        return 0; /* by no request; or it was carried out, and this is a correction */
+    if (attempt->rejected) {
+        const struct value *conditions = value_get(attempt->rejected->status, "conditions");
+        const char *said = value_get_string(conditions_find(conditions, "Ready"), "message");
+
+        return end_hold(attempt, REJECTED, said ? said : "rejected", error);
+    }
+    r = find_withdrawal(attempt, &why, error);
+    return r < 0 || !why ? r : end_hold(attempt, WITHDRAWN, why, error);
+}
+
+/* ---- A plan that was rejected ---- */
+
+bool rejection_is_of_plan(const struct attempt *attempt)
+{
+    return attempt->rejected && str_equal(release_plan(attempt->rejected), attempt->digest);
+}
+
+int rejection_say(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    const struct release *rejected = attempt->rejected;
+    const struct value *conditions = value_get(rejected->status, "conditions");
+    const char *why = value_get_string(conditions_find(conditions, "Ready"), "message");
+    const struct plan *plan = operation_get_plan(attempt->operation);
+    _cleanup_free_ char *summary = report_plan_summary(plan);
+    _cleanup_free_ char *message = str_printf(
+        "%s: the plan of Release %s was %s; nothing of it was done\nto have it shown again: change "
+        "the Spec, or: kubectl delete release %s -n %s",
+        summary, rejected->name, why ? why : "rejected", rejected->name,
+        attempt->object.namespace_name);
+    struct run_status status = {
+        .verdict = {"False", REJECTED, message, PROGRESS_STALLED, NULL},
+        .is_held = true, /* that is no failure */
+        .is_end = true,
+        .attempted = rejected->revision,
+        .plan = report_plan(plan, attempt->digest),
+    };
+    int r;
+
+    attempt_check_later(attempt, result);
+    r = run_write_status(&attempt->run, &status, error);
+    run_status_done(&status);
+    attempt_end(attempt);
+    return r;
+}

@@ -1,0 +1,537 @@
+"""State that is gone, or older than the Spec, in every phase of a Spec: nothing is made twice, nothing is
+left behind, and the ways out work as the condition says.
+
+Each way of losing State concerns all Specs of an operator at once: so one start shows all phases. The
+objects that State alone knows are in the back end of the test providers, which counts what is made."""
+
+import shutil
+import subprocess
+from base64 import b64decode
+from pathlib import Path
+
+import pytest
+
+from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.states import states
+from kusion_e2e.terraform import need_providers, new_backend, reference, terraform, thing, thing_id, things_flags
+from kusion_e2e.wait import eventually
+
+KIND = "probe_thing"
+FIELDS = {"retryInterval": "1s", "interval": "5s"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def providers():
+    need_providers("test")
+
+
+@pytest.fixture
+def backend():
+    made = new_backend()
+    yield made
+    made.close()
+
+
+# ---- Where State is, and how it goes ----
+
+
+class InObjects:
+    """ConfigMaps and Secrets."""
+
+    KINDS = ("configmaps", "secrets")
+    flags = ()
+
+    def __init__(self, cluster, folder):
+        self.cluster = cluster
+
+    def _list(self, kind):
+        path = f"/api/v1/namespaces/{STATE}/{kind}"
+        return path, self.cluster.api.get(f"{path}?labelSelector=api.kusion.io/state").must().object["items"]
+
+    def copy(self):
+        return {kind: self._list(kind)[1] for kind in self.KINDS}
+
+    def clear(self):
+        for kind in self.KINDS:
+            self.cluster.kubectl("delete", kind, "-n", STATE, "-l", "api.kusion.io/state", "--wait")
+
+    def put(self, copy):
+        self.clear()
+        for kind in self.KINDS:
+            path, _ = self._list(kind)
+            for one in copy[kind]:
+                metadata = {key: one["metadata"][key] for key in ("name", "labels", "annotations")
+                            if key in one["metadata"]}
+                self.cluster.api.create(path, {**one, "metadata": metadata}).must()
+
+    def delete_namespace(self):
+        self.cluster.kubectl("delete", "namespace", STATE, "--wait")
+        self.cluster.ensure_namespace(STATE)
+
+
+class InFiles:
+    def __init__(self, cluster, folder):
+        self.folder, self.other = folder / "state", folder / "copy"
+        self.folder.mkdir()
+        self.flags = ("--state-backend", f"file:{self.folder}")
+
+    def copy(self):
+        shutil.copytree(self.folder, self.other)
+        return self.other
+
+    def clear(self):
+        for one in self.folder.iterdir():
+            shutil.rmtree(one) if one.is_dir() else one.unlink()
+
+    def put(self, copy):
+        self.clear()
+        shutil.copytree(copy, self.folder, dirs_exist_ok=True)
+
+    def unmount(self):
+        """What is below the place where the volume is mounted."""
+        self.folder.rename(self.folder.with_name("volume"))
+        self.folder.mkdir(mode=0o700)
+
+    def mount(self):
+        shutil.rmtree(self.folder)
+        self.folder.with_name("volume").rename(self.folder)
+
+
+GONE = [pytest.param(InObjects, "clear", id="objects-deleted"),
+        pytest.param(InObjects, "delete_namespace", id="namespace-deleted"),
+        pytest.param(InFiles, "clear", id="folder-emptied"),
+        pytest.param(InFiles, "unmount", id="volume-not-mounted")]
+STORES = [pytest.param(InObjects, id="objects"), pytest.param(InFiles, id="files")]
+
+
+# ---- A Spec in one of its phases ----
+
+
+class Life:
+    def __init__(self, cluster, tenant, backend, phase):
+        self.cluster, self.tenant, self.phase = cluster, tenant, phase
+        self.world, self.address = backend.worlds["w"], backend.address("w")
+        self.spec = Spec(cluster, tenant, phase)
+        self.hold = None
+
+    def name(self, short):
+        return f"{self.phase}-{short}"
+
+    def thing(self, short, place=None, zone="a", **extensions):
+        if place:
+            extensions["kusionstack.io/import-id"] = f"thing/{self.name(short)}/{place}"
+        return thing(KIND, self.name(short), self.address, extensions, text="1", zone=zone)
+
+    def map(self, short, data="1"):
+        return config_map(self.name(short), self.tenant, {"x": data})
+
+    def user(self):
+        """Of the thing d."""
+        return config_map(self.name("a"), self.tenant,
+                          {"id": f"$kusion_path.{thing_id(KIND, self.name('d'))}.id"})
+
+    def apply(self, *resources):
+        return self.spec.apply(list(resources), **FIELDS)
+
+    def say(self, *resources):
+        """A Spec that is being deleted, too."""
+        self.cluster.api.patch(self.spec.path, {"spec": {"resources": list(resources)}}).must()
+
+    def made(self, short):
+        """What the back end was asked for: "POST 1"."""
+        return [f"{method} {place.rpartition('/')[2]}" for method, place in self.world.log
+                if place.split("/")[1] == self.name(short)]
+
+    def there(self, short):
+        path = f"/api/v1/namespaces/{self.tenant}/configmaps/{self.name(short)}"
+        return self.cluster.api.get(path).ok
+
+    def lost(self):
+        """Resources that are held, with the revision that the message names."""
+        status = (self.spec.get() or {}).get("status", {})
+        return {one["id"].rpartition("-")[2]: one["message"].rpartition(" to ")[2]
+                for one in status.get("resources", {}).get("failed", []) if one["reason"] == "StateLost"}
+
+    def is_held(self, *shorts):
+        assert set(self.lost()) == set(shorts), (self.phase, self.spec.get() and self.spec.get()["status"])
+        return True
+
+    def is_gone(self):
+        left = self.spec.get()
+        assert left is None, left["status"]
+        return True
+
+
+class Ready(Life):
+    """Nothing happens to it."""
+
+    def set_up(self):
+        self.apply(self.thing("d"), self.user(), self.map("b"))
+        self.spec.wait("True")
+
+    def begin(self):
+        pass
+
+    def while_down(self):
+        pass
+
+    def check(self):
+        eventually(lambda: self.is_held("d"))
+        assert self.there("a") and self.there("b")
+        assert self.spec.condition()["reason"] == "StateLost", self.spec.condition()
+
+    def way_out(self):
+        self.apply(self.thing("d", place=1), self.user(), self.map("b"))
+        self.spec.wait("True")
+        self.cluster.api.delete(self.spec.path).must()
+
+
+class Changed(Ready):
+    """Its next generation drops a ConfigMap, and a thing."""
+
+    def set_up(self):
+        self.apply(self.thing("d"), self.thing("e"), self.user(), self.map("b"))
+        self.spec.wait("True")
+
+    def while_down(self):
+        self.apply(self.thing("d"), self.user())
+
+    def check(self):
+        eventually(lambda: self.is_held("d"))
+        assert self.made("e") == ["POST 1"]
+
+    def way_out(self):
+        """What leaves is held when its turn comes. It is put back with its id, and leaves again."""
+        self.apply(self.thing("d", place=1), self.user())
+        eventually(lambda: self.is_held("e"))
+        self.apply(self.thing("d", place=1), self.thing("e", place=1), self.user())
+        self.spec.wait("True")
+        assert not self.there("b")
+        self.apply(self.thing("d", place=1), self.user())
+        self.spec.wait("True")
+        assert self.made("e") == ["POST 1", "DELETE 1"]
+        self.cluster.api.delete(self.spec.path).must()
+
+
+class Deleted(Ready):
+    def while_down(self):
+        self.cluster.api.delete(self.spec.path).must()
+
+    def check(self):
+        eventually(lambda: self.is_held("d"))
+        eventually(lambda: not self.there("a") and not self.there("b"))
+
+    def way_out(self):
+        self.say(self.thing("d", place=1), self.user(), self.map("b"))
+
+
+class Failed(Ready):
+    """It never was Ready."""
+
+    def _absent(self):
+        return {**self.map("b"), "id": f"x.io/v1:Absent:{self.tenant}:b",
+                "attributes": {"apiVersion": "x.io/v1", "kind": "Absent",
+                               "metadata": {"name": "b", "namespace": self.tenant}}}
+
+    def set_up(self):
+        self.apply(self.thing("d"), self.user(), self._absent())
+        self.spec.wait("False")
+
+    def check(self):
+        eventually(lambda: self.is_held("d"))
+
+    def way_out(self):
+        self.apply(self.thing("d", place=1), self.user())
+        self.spec.wait("True")
+        self.cluster.api.delete(self.spec.path).must()
+
+
+class First(Ready):
+    """Its first creation was done, and not answered."""
+
+    def set_up(self):
+        pass
+
+    def begin(self):
+        self.hold = self.world.hold("POST", self.name("d"), "after")
+        self.apply(self.thing("d"), self.user(), self.map("b"))
+        self.hold.wait()
+        eventually(lambda: self.spec.get().get("status", {}).get("unfinishedRevision"))
+
+    def check(self):
+        eventually(lambda: self.is_held("d"))
+        assert not self.there("a") and self.there("b")
+
+
+class Growing(Ready):
+    """Another creation has begun, and is never done."""
+
+    def begin(self):
+        self.hold = self.world.hold("POST", self.name("e"), "before")
+        self.apply(self.thing("d"), self.user(), self.map("b"), self.thing("e"))
+        self.hold.wait()
+        eventually(lambda: self.spec.get().get("status", {}).get("unfinishedRevision"))
+
+    def check(self):
+        eventually(lambda: self.is_held("d", "e"))
+        assert self.made("e") == []
+
+    def way_out(self):
+        word = {"kusionstack.io/not-created": int(self.lost()["e"])}
+        self.apply(self.thing("d", place=1), self.user(), self.map("b"), self.thing("e", **word))
+        self.spec.wait("True")
+        assert self.made("e") == ["POST 1"]
+        self.cluster.api.delete(self.spec.path).must()
+
+
+class Destroying(Ready):
+    """It was being deleted."""
+
+    def begin(self):
+        self.hold = self.world.hold("DELETE", self.name("d"), "before")
+        self.cluster.api.delete(self.spec.path).must()
+        self.hold.wait()
+
+    def check(self):
+        eventually(lambda: self.is_held("d"))
+        eventually(lambda: not self.there("a") and not self.there("b"))
+
+    def way_out(self):
+        self.say(self.thing("d", place=1), self.user(), self.map("b"))
+
+
+class Rolled(Ready):
+    """It was rolled back: what is in force is in State alone."""
+
+    def set_up(self):
+        self.apply(self.thing("d"), self.map("b"))
+        self.spec.wait("True")
+        self.apply(self.thing("d"), self.map("b", "2"))
+        self.spec.wait("True")
+        path = f"/apis/api.kusion.io/v1/namespaces/{self.tenant}/releases"
+        self.cluster.api.create(path, {
+            "apiVersion": "api.kusion.io/v1", "kind": "Release",
+            "metadata": {"name": f"undo-{self.phase}", "namespace": self.tenant},
+            "spec": {"specRef": {"name": self.phase}, "operation": "Rollback", "toRevision": 1}}).must()
+        self.spec.wait("False")
+
+    def check(self):
+        eventually(lambda: (self.spec.condition() or {}).get("reason") == "StateLost")
+
+    def way_out(self):
+        self.apply(self.thing("d", place=1), self.map("b", "3"))
+        self.spec.wait("True")
+        self.cluster.api.delete(self.spec.path).must()
+
+
+PHASES = {kind.__name__.lower(): kind
+          for kind in (Ready, Changed, Deleted, Failed, First, Growing, Destroying, Rolled)}
+
+
+# ---- The operator ----
+
+
+class World:
+    def __init__(self, cluster, tenant, backend, store, phases=PHASES):
+        self.cluster, self.store, self.backend, self.operator = cluster, store, backend, None
+        self.lives = [kind(cluster, tenant, backend, name) for name, kind in phases.items()]
+
+    def start(self):
+        flags = things_flags("--concurrent", "32", *self.store.flags)
+        self.operator = Controller(self.cluster, flags=flags).wait_leading()
+
+    def kill(self):
+        self.operator.crash()
+
+    def each(self, what):
+        for life in self.lives:
+            getattr(life, what)()
+
+    def release(self):
+        """What is held is not done any more."""
+        for life in self.lives:
+            if life.hold:
+                life.hold.release(lost=True)
+
+    def end(self):
+        for life in self.lives:
+            eventually(life.is_gone, 150)
+            for short in "ab":
+                assert not life.there(short), (life.phase, short)
+            assert life.made("d").count("POST 1") == 1 and "POST 3" not in life.made("d"), life.phase
+        assert self.backend.worlds["w"].objects == {}, "nothing is left behind"
+        assert not states(self.cluster, self.lives[0].tenant)
+
+
+@pytest.fixture
+def world(state_namespace, tenant, backend, tmp_path):
+    made = []
+
+    def make(store, **more):
+        made.append(World(state_namespace, tenant, backend, store(state_namespace, tmp_path), **more))
+        return made[0]
+
+    yield make
+    for one in made:
+        one.release()
+        if one.operator and one.operator.process.poll() is None:
+            one.operator.crash()
+        one.operator.log.unlink(missing_ok=True)
+
+
+# ---- The tests ----
+
+
+def lose(world, way):
+    world.start()
+    world.each("set_up")
+    world.each("begin")
+    world.kill()
+    world.release()
+    world.each("while_down")
+    getattr(world.store, way)()
+    world.start()
+
+
+@pytest.mark.parametrize("store, way", GONE)
+def test_state_is_gone(world, store, way):
+    made = world(store)
+    lose(made, way)
+    made.each("check")
+    for life in made.lives:
+        assert [one for one in life.made("d") if one.startswith("POST")] == ["POST 1"], life.phase
+    made.each("way_out")
+    made.end()
+
+
+def test_a_volume_that_is_mounted_again_has_state(world):
+    made = world(InFiles, phases={name: PHASES[name] for name in ("ready", "deleted", "failed")})
+    lose(made, "unmount")
+    made.each("check")
+    made.kill()
+    made.store.mount()
+    made.start()
+    ready, deleted, failed = made.lives
+    eventually(deleted.is_gone)
+    eventually(lambda: not ready.lost() and not failed.lost())
+    ready.spec.wait("True")
+    for life in (ready, failed):
+        life.spec.delete()
+    made.end()
+
+
+# ---- Older State ----
+
+
+class Aged(Ready):
+    """State is as it was before d was replaced, and e and c were made."""
+
+    def _second(self, *more, **places):
+        return [self.thing("d", zone="b", place=places.get("d")), self.user(), *more,
+                self.thing("e", place=places.get("e")), self.map("c")]
+
+    def set_up(self):
+        self.apply(self.thing("d"), self.user(), self.map("b"))
+        self.spec.wait("True")
+
+    def grow(self):
+        self.apply(*self._second())
+        self.spec.wait("True")
+        assert self.made("d") == ["POST 1", "DELETE 1", "POST 2"] and self.made("e") == ["POST 1"]
+
+    def check(self):
+        eventually(lambda: self.is_held("d", "e"))
+        assert self.made("d") == ["POST 1", "DELETE 1", "POST 2"] and self.made("e") == ["POST 1"]
+
+    def way_out(self):
+        self.apply(*self._second(d=2, e=1))
+        self.spec.wait("True")
+        self.cluster.api.delete(self.spec.path).must()
+
+
+class AgedChanged(Aged):
+    """Its next generation drops what an older State does not know."""
+
+    def while_down(self):
+        self.apply(self.thing("d", zone="b"), self.user())
+
+    def check(self):
+        eventually(lambda: self.is_held("d"))
+
+    def way_out(self):
+        self.apply(self.thing("d", zone="b", place=2), self.user(), self.thing("e", place=1))
+        self.spec.wait("True")
+        assert not self.there("c")
+        self.cluster.api.delete(self.spec.path).must()
+
+
+class AgedDeleted(Aged):
+    def while_down(self):
+        self.cluster.api.delete(self.spec.path).must()
+
+    def check(self):
+        super().check()
+        eventually(lambda: not self.there("a") and not self.there("c"))
+
+    def way_out(self):
+        self.say(*self._second(d=2, e=1))
+
+
+AGED = {"aged": Aged, "aged-changed": AgedChanged, "aged-deleted": AgedDeleted}
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_state_is_older(world, store):
+    made = world(store, phases=AGED)
+    made.start()
+    made.each("set_up")
+    copy = made.store.copy()
+    made.each("grow")
+    made.kill()
+    made.each("while_down")
+    made.store.put(copy)
+    made.start()
+    made.each("check")
+    made.each("way_out")
+    made.end()
+
+
+# ---- With a real provider ----
+
+
+def secret(tenant):
+    attributes = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "login", "namespace": tenant},
+                  "stringData": {"password": reference("random_password", "login", "result")}}
+    return {"id": f"v1:Secret:{tenant}:login", "type": "Kubernetes", "attributes": attributes}
+
+
+def password(cluster, tenant):
+    found = cluster.api.get(f"/api/v1/namespaces/{tenant}/secrets/login").must().object
+    return b64decode(found["data"]["password"]).decode()
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_password_is_not_exchanged(world, tenant, state_namespace, store):
+    """A password that was made once; State is gone; and the password is taken over from the Secret."""
+    made = world(store, phases={})
+    flags = things_flags("--terraform-provider", "hashicorp/random", *made.store.flags)
+    start = lambda: Controller(state_namespace, flags=flags).wait_leading()
+    made.operator = start()
+    spec = Spec(state_namespace, tenant, "login")
+    login = terraform("random_password", "login", length=20)
+    spec.apply([login, secret(tenant)], **FIELDS).wait("True")
+    first = password(state_namespace, tenant)
+
+    made.operator.crash()
+    made.store.clear()
+    made.operator = start()
+    eventually(lambda: (spec.condition() or {}).get("reason") == "StateLost")
+    spec.wait_event("StateLost")
+    assert password(state_namespace, tenant) == first
+
+    login["extensions"]["kusionstack.io/import-id"] = first
+    spec.apply([login, secret(tenant)], **FIELDS).wait("True")
+    assert password(state_namespace, tenant) == first
+    assert first not in str(spec.get()["status"]) + str(spec.events())
+    spec.delete()
