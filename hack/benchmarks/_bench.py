@@ -7,6 +7,7 @@ the machine does at a time slows both."""
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -19,6 +20,9 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "hack" / "lib"), str(ROOT / "test" / "e2e")]
 from kubewatch import TABLE, Api, Watch  # noqa: E402, F401
 from kusion_e2e.cluster import Cluster, tool  # noqa: E402, F401
+
+for ending in (signal.SIGINT, signal.SIGTERM):  # also where it runs in the background: what was started is ended
+    signal.signal(ending, signal.default_int_handler)
 
 OPERATOR = os.environ.get("KUSION_OPERATOR", str(ROOT / "build/release/bin/kusion-operator"))
 AGAINST = os.environ.get("KUSION_AGAINST", "")
@@ -56,7 +60,7 @@ def say(text):
 
 @contextmanager
 def cluster(*options):
-    plane = Cluster.up(f"bench-{os.getpid()}", *options)
+    plane = Cluster.up("-".join(["bench", str(os.getpid()), *(option.strip("-") for option in options)]), *options)
     try:
         plane.install_crds()
         yield plane
@@ -126,9 +130,16 @@ def sides(plane, *flags, others=(), warm=True):
     """The operator; before it, where there is one, that which it is compared with. others: names and
     programs of more. Their logs are shown where the benchmark fails."""
     known = [("before", AGAINST)] if AGAINST else []
+    with running_sides(plane, [*known, ("operator", OPERATOR), *others], flags, warm) as running:
+        yield running
+
+
+@contextmanager
+def running_sides(plane, wanted, flags=(), warm=True):
+    """Operators, of names and programs."""
     running = []
     try:
-        for name, binary in [*known, ("operator", OPERATOR), *others]:
+        for name, binary in wanted:
             running.append(Side(plane, name, binary, flags))
         if warm:
             warm_up(running)

@@ -3,8 +3,8 @@ API server, and through OpenTofu in one root module with its state in a file: ap
 in turns. Eight Specs at once beside eight OpenTofus at once. And the memory of the operator and of its
 providers over 20,000 calls.
 
-The aims: 5 times as fast as OpenTofu to apply 100, 6 times 1,000; 8 times where nothing changes. Two more
-columns tell what that is made of. "engine": the engine alone, without Kubernetes, with its State in files, as
+The aims: 5 times as fast as OpenTofu to apply 100, 6 times 1,000; 8 times where nothing changes. More columns
+tell what that is made of. "fsync": the operator, on another API server whose etcd waits for the disk. "engine": the engine alone, without Kubernetes, with its State in files, as
 OpenTofu has it. "provider": how many times as fast it would be if only the CPU time of the provider counted,
 on all cores."""
 
@@ -18,7 +18,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from _bench import OPERATOR, ROOT, Api, Side, Watch, cluster, median, ratio, report, say
+from _bench import OPERATOR, ROOT, Api, Watch, cluster, median, ratio, report, running_sides, say
 from kusion_e2e.terraform import flags, mirror, terraform
 
 SIZES = [100, 1000]
@@ -175,15 +175,16 @@ def life_of_theirs(program, count):
     return life
 
 
-def compare(specs, alone, program, count):
-    """Medians: {phase: (the operator, the engine alone, OpenTofu, the provider alone)}."""
+def compare(specs, durable, alone, program, count):
+    """Medians: {phase: (the operator, that with fsync, the engine alone, OpenTofu, the provider alone)}."""
     rounds = []
     for number in range(ROUNDS):
         say(f"    {count} resources: round {number + 1} of {ROUNDS}")
         name = f"bench-{count}-{number}"
-        rounds.append((life_of_ours(specs, name, count), life_of_engine(alone, name, count),
+        rounds.append((life_of_ours(specs, name, count), life_of_ours(durable, name, count),
+                       life_of_engine(alone, name, count),
                        life_of_theirs(program, count), providers_in(specs, f"{name}-again", count)))
-    return {phase: tuple(median([one[side][phase] for one in rounds]) for side in range(4)) for phase in rounds[0][0]}
+    return {phase: tuple(median([one[side][phase] for one in rounds]) for side in range(5)) for phase in rounds[0][0]}
 
 
 def at_once(lives):
@@ -265,35 +266,33 @@ def main():
     program = subprocess.run([ROOT / "hack/controlplane", "tools", "tofu"], check=True, stdout=subprocess.PIPE,
                              text=True).stdout.strip()
     rows, figures, is_ok = [], {}, True
-    with cluster() as plane, Alone() as alone:
-        side = Side(plane, "operator", OPERATOR, flags("hashicorp/random"))
-        try:
-            specs = Specs(side)
-            life_of_ours(specs, "warm-up", 1)
-            life_of_engine(alone, "warm-up", 1)
-            for count in SIZES:
-                for phase, (ours, engine, theirs, provider) in compare(specs, alone, program, count).items():
-                    times, aim = ratio(theirs, ours, 1), AIMS.get((count, phase))
-                    is_ok = is_ok and (not aim or times >= aim)
-                    rows.append([f"{phase} {count}", ours, engine, theirs, times, ratio(theirs, engine, 1),
-                                 ratio(theirs, provider, 1), aim or ""])
-                    figures[f"{phase} {count}"] = {"ours": ours, "engine": engine, "tofu": theirs, "provider": provider}
-            ours = at_once([(life_of_ours, specs, f"many-{i}", 100) for i in range(AT_ONCE)])
-            theirs = at_once([(life_of_theirs, program, 100) for _ in range(AT_ONCE)])
-            rows.append([f"{AT_ONCE} at once, 100 each, all three", round(ours, 2), "", round(theirs, 2),
-                         ratio(theirs, ours, 1), "", "", ""])
-            figures["at once"] = {"ours": round(ours, 3), "tofu": round(theirs, 3)}
-            first, last = soak(specs, side)
-        except BaseException:
-            side.show_log()
-            raise
-        finally:
-            side.stop()
-    rows += [[f"MB of {who} over {calls} calls", value, *[""] * 6]
+    operators = [("operator", OPERATOR)], flags("hashicorp/random"), False
+    with (cluster() as plane, running_sides(plane, *operators) as (side,), cluster("--fsync") as other,
+          running_sides(other, *operators) as (durable_side,), Alone() as alone):
+        specs, durable = Specs(side), Specs(durable_side)
+        life_of_ours(specs, "warm-up", 1)
+        life_of_ours(durable, "warm-up", 1)
+        life_of_engine(alone, "warm-up", 1)
+        for count in SIZES:
+            for phase, found in compare(specs, durable, alone, program, count).items():
+                ours, fsync, engine, theirs, provider = found
+                times, aim = ratio(theirs, ours, 1), AIMS.get((count, phase))
+                is_ok = is_ok and (not aim or times >= aim)
+                rows.append([f"{phase} {count}", ours, fsync, engine, theirs, times, ratio(theirs, fsync, 1),
+                             ratio(theirs, engine, 1), ratio(theirs, provider, 1), aim or ""])
+                figures[f"{phase} {count}"] = {"ours": ours, "fsync": fsync, "engine": engine, "tofu": theirs,
+                                               "provider": provider}
+        ours = at_once([(life_of_ours, specs, f"many-{i}", 100) for i in range(AT_ONCE)])
+        theirs = at_once([(life_of_theirs, program, 100) for _ in range(AT_ONCE)])
+        rows.append([f"{AT_ONCE} at once, 100 each, all three", round(ours, 2), "", "", round(theirs, 2),
+                     ratio(theirs, ours, 1), "", "", "", ""])
+        figures["at once"] = {"ours": round(ours, 3), "tofu": round(theirs, 3)}
+        first, last = soak(specs, side)
+    rows += [[f"MB of {who} over {calls} calls", value, *[""] * 8]
              for calls, found in ((CALLS // 10, first), (CALLS, last))
              for who, value in zip(("the operator", "its providers"), found)]
-    heads = ["random_id, seconds", "operator", "engine", "tofu", "operator: times", "engine: times",
-             "provider: times", "aim"]
+    heads = ["random_id, seconds", "operator", "fsync", "engine", "tofu", "operator: times", "fsync: times",
+             "engine: times", "provider: times", "aim"]
     report(heads, rows,
            {"benchmark": "terraform", **figures, "memory": {"first": first, "all": last}, "ok": is_ok})
 
