@@ -54,7 +54,9 @@ web-3: Apply, of web, revision 3, awaitingApproval
       │ it stays: `prune` is false
 
 Plan: 1 to create, 1 to update, 1 to adopt, 1 to replace, 1 to delete, 1 to forget, 1 unchanged.
+2 sensitive values are approved unseen.
 To approve it: kubectl patch release web-3 -n a --type=merge -p '{"spec":{"approvedPlan":"d1"}}'
+To reject it:  kubectl patch release web-3 -n a --type=merge -p '{"spec":{"rejected":true,"reason":"WHY"}}'
 """
 
 
@@ -98,8 +100,43 @@ def show_on_terminal(value, tmp_path, **environment):
     return text.decode()
 
 
+def test_says_what_is_not_shown():
+    results = [{"id": "x", "action": "create", "fields": [{"path": "a", "to": "1"}], "omittedFields": 48},
+               {"id": "y", "action": "create", "omittedFields": 2}]
+    plan = {"digest": "d1", "create": 9, "unseen": 9}
+    one = release(results, phase="awaitingApproval", plan=plan, omitted=7, planRef={"name": "ConfigMap s/p"})
+    shown = show(one)
+    assert "      + a = 1\n      … and 48 more fields that are NOT shown\n" in shown
+    assert "create y\n      … and 2 fields that are NOT shown\n" in shown
+    above = shown[:shown.index("To approve it: ")].splitlines()[-3:]
+    assert above == ["50 fields are NOT shown above.", "7 resources are NOT shown above.",
+                     "All of the plan is in ConfigMap s/p, for who may read that."]
+    assert '"approvedPlan":"d1","approvedUnseen":true' in shown
+
+
+@pytest.mark.parametrize("result", [
+    {"fields": [{"path": "spec.(sensitive value)", "to": "true"}]},
+    {"fields": [{"path": "a", "to": '"x (sensitive value)"'}]},
+    {"message": "it is (sensitive value)"}, {"reason": "No", "message": "(sensitive value)"},
+    {"warnings": ["(sensitive value)"]},
+], ids=str)
+def test_counts_what_is_hidden(result):
+    results = [{"id": "x", "action": "update", **result}, {"id": "y", "action": "create", "message": "shown"}]
+    plan = {"digest": "d1", "update": 1, "create": 1, "unseen": 1}
+    shown = show(release(results, phase="awaitingApproval", plan=plan))
+    above = shown[:shown.index("To approve it: ")].splitlines()
+    assert above[-1] == "1 sensitive values are approved unseen."
+
+
 def test_shows_a_plan_that_waits():
     assert show(waiting()) == SHOWN
+
+
+def test_shows_warnings():
+    warned = {"id": "h:r:t:n", "action": "create", "warnings": ["attributes.a: deprecated: use b", "c"]}
+    shown = show(release([warned, {"id": "same", "action": "unchanged"}], plan={"create": 1, "unchanged": 1}))
+    assert "    + create h:r:t:n\n      │ warning: attributes.a: deprecated: use b\n      │ warning: c\n" in shown
+    assert "Plan: 1 to create, 1 unchanged. 2 warnings.\n" in shown
 
 
 def test_has_colours_on_a_terminal_only(tmp_path):
@@ -159,6 +196,11 @@ def test_what_failed_is_shown_even_if_it_is_unchanged():
 ], ids=lambda one: "" if isinstance(one, dict) else one)
 def test_says(status, text):
     assert text in show(release(**status))
+
+
+def test_says_with_whose_rights():
+    shown = show(release(plan={"create": 1, "serviceAccountName": "deployer\x1b"}))
+    assert shown.startswith("web-3: Apply, of web, revision 3, as ServiceAccount deployer\\x1b, succeeded\n")
 
 
 def test_of_one_without_a_plan():

@@ -98,6 +98,38 @@ def test_aliases_and_merges():
     assert one["attributes"]["t"] == {"a": 4, "b": 2}
 
 
+@pytest.mark.parametrize("open, close", ["[]", ("{a: ", "}"), ('{"a":', "}"), ("- ", "")])
+def test_what_is_nested_too_deep_is_refused_with_its_line(open, close):
+    text = f"apiVersion: v1\nkind: A\ndata: {open * 15_000}{close * 15_000}\n"
+    if open == "- ":
+        text = f"apiVersion: v1\nkind: A\ndata:\n{open * 15_000}a\n"
+    said = refusal(text)
+    assert said.startswith(f"tospec: stdin:{4 if open == '- ' else 3}: more than 256 values are nested"), said
+    if open.startswith('{"'):
+        assert "tospec: stdin:1: more than" in refusal(open * 15_000 + "1" + close * 15_000)
+
+
+@pytest.mark.parametrize("digits", ["9" * 400, "9" * 100_000, "0x" + "f" * 100_000, "-" + "1" * 5000])
+def test_a_number_of_too_many_digits_is_a_string(digits):
+    made, = resources(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: a}}\ndata: {{a: {digits}}}\n")
+    assert made["attributes"]["data"]["a"] == digits
+    if digits.isdigit() and len(digits) > 4300:
+        made, = resources(f'{{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {{"name": "a"}}, '
+                          f'"data": {{"a": {digits}}}}}')
+        assert made["attributes"]["data"]["a"] == digits
+
+
+def test_what_nobody_can_see_is_escaped():
+    text = "a\u202eb\u2066c\u200bd\u0085e\n\x1bf\U000e0041"
+    result = run("--name", "web", "--namespace", "apps", "-", input=dump(manifest(data={"a": text, text: "b"})))
+    assert result.returncode == 0, result.stderr
+    assert not set("\u202e\u2066\u200b\u0085\x1b\U000e0041") & set(result.stdout)
+    made, = yaml.safe_load(result.stdout)["spec"]["resources"]
+    assert made["attributes"]["data"] == {"a": text, text: "b"}
+    said = run("--name", "web", "\u202e\x1b[2Jno-such-file").stderr
+    assert "\\u202e\\u001b[2Jno-such-file" in said
+
+
 def test_aliases_that_grow_without_end_are_refused():
     lines = ["a0: &a0 [1]"] + [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 10)}]" for i in range(1, 9)]
     assert "expand to too much" in refusal("apiVersion: v1\nkind: A\n" + "\n".join(lines) + "\n")
