@@ -356,10 +356,8 @@ NEXT = """\
   # What would a change do? Hold the Spec, change it, and ask: asking changes nothing.
   kubectl patch spec {name} -n {namespace} --type=merge -p '{{"spec": {{"suspend": true}}}}'
   kubectl edit spec {name} -n {namespace}
-  kubectl create -f - <<END
-  {{apiVersion: api.kusion.io/v1, kind: Release, metadata: {{name: preview, namespace: {namespace}}},
-   spec: {{specRef: {{name: {name}}}, operation: Preview}}}}
-  END
+  kubectl create -f - <<< '{{"apiVersion": "api.kusion.io/v1", "kind": "Release", "metadata": {{"name": "preview",
+    "namespace": "{namespace}"}}, "spec": {{"specRef": {{"name": "{name}"}}, "operation": "Preview"}}}}'
   kubectl get release preview -n {namespace} -o yaml
   kubectl patch spec {name} -n {namespace} --type=merge -p '{{"spec": {{"suspend": false}}}}'
 

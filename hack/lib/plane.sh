@@ -7,6 +7,8 @@
 #   url, audit.log  where the API server listens; the audit log, if there is one
 #   run/X.pid       process X, which is the leader of its own process group
 #   log/X.log, pki/, etcd/, etcd.sock
+#   audit.yaml      it keeps an audit log
+#   fsync           its etcd waits for the disk
 #   existing        instead of all but kubeconfig: the plane is a cluster of the user's
 #   ready           last of all: it came up
 # Whoever changes a plane holds the lock $PLANES/NAME.lock. A folder without `ready`, or with
@@ -132,12 +134,14 @@ _give_up() { # PROCESS MESSAGE
 _etcd_start() {
     ((${#dir} + 10 <= _SOCKET_PATH_MAX)) || die "$dir: too long a path for a socket in it; set XDG_STATE_HOME"
     # On a socket nobody else can reach it, and needs no port. Its only member talks to no
-    # peer, so the addresses that it must announce are never used. No fsync: a plane that was
-    # killed with its machine is thrown away.
+    # peer, so the addresses that it must announce are never used. No fsync, unless it is asked for: a
+    # plane that was killed with its machine is thrown away.
+    local durability=(--unsafe-no-fsync)
+    [[ ! -e $dir/fsync ]] || durability=()
     _process_start etcd --name "$plane" --data-dir "$dir/etcd" \
         --listen-client-urls "unix://$dir/etcd.sock" --advertise-client-urls http://localhost:2379 \
         --listen-peer-urls "unix://$dir/peer.sock" --initial-advertise-peer-urls http://localhost:2380 \
-        --initial-cluster "$plane=http://localhost:2380" --unsafe-no-fsync --log-level warn
+        --initial-cluster "$plane=http://localhost:2380" "${durability[@]}" --log-level warn
 }
 
 _etcd_answers() { curl --silent --fail --max-time 2 --unix-socket "$dir/etcd.sock" http://etcd/health; }
@@ -258,12 +262,13 @@ _plane_folder() {
     defer _abort_unless_ready
 }
 
-# plane_start NODES AUDIT: a new one; AUDIT is 1 for an audit log.
+# plane_start NODES AUDIT FSYNC: a new one; 1 is for an audit log, and for an etcd that waits for the disk.
 plane_start() {
     tools_ensure "${PLANE_PROCESSES[@]}" kubectl
     _plane_folder
     umask 077
     (($2)) && _audit_policy >"$dir/audit.yaml"
+    (($3)) && : >"$dir/fsync"
     _etcd_start
     pki_make "$dir/pki"
     _wait_for 180 etcd 'etcd answers' _etcd_answers

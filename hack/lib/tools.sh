@@ -41,8 +41,8 @@ declare -A _TOOL_PACKAGE=(
     [tofu]=github.com/opentofu/opentofu/cmd/tofu
 )
 declare -A _TOOL_TIME=(
-    [etcd]='1 min' [kube-apiserver]='5 min' [kube-controller-manager]='2 min'
-    [kube-scheduler]='1 min' [kubectl]='1 min' [kubelet]='2 min' [kwok]='3 min' [helm]='3 min' [tofu]='4 min'
+    [etcd]='1 min' [kube-apiserver]='3 min' [kube-controller-manager]='1 min'
+    [kube-scheduler]='1 min' [kubectl]='1 min' [kubelet]='1 min' [kwok]='1 min' [helm]='2 min' [tofu]='4 min'
 )
 # Of a control plane.
 TOOLS=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm kubelet)

@@ -20,7 +20,8 @@
  *                      name is the text after the last colon of the resource's id
  *   faults/<name>      the fault of the resource of that name: "refused" (nothing is sent),
  *                      "partial" (a create fails with an object), "half" (an update changes only
- *                      `x` and fails), "lost" (the call is made, and its answer is lost)
+ *                      `x` and fails), "lost" (the call is made, and its answer is lost),
+ *                      "crash" (the process ends when it is planned)
  *   hurry              creates do not wait for their delay
  */
 #ifndef TEST_RUNTIME_CLOUD_H
