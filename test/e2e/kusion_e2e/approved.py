@@ -31,8 +31,10 @@ class Approved(Spec):
 
         return eventually(waits)
 
-    def approve(self, release, digest=None, manager="alice"):
+    def approve(self, release, digest=None, manager="alice", unseen=False):
         body = {"spec": {"approvedPlan": digest or release["status"]["plan"]["digest"]}}
+        if unseen:
+            body["spec"]["approvedUnseen"] = True
         self.cluster.api.patch(f"{self.release_path(release)}?fieldManager={manager}", body).must()
 
     def approve_in_spec(self, digest, manager="bob"):

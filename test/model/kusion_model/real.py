@@ -194,6 +194,7 @@ class Real:
         ready = next((one for one in status.get("conditions", []) if one["type"] == "Ready"), {})
         plan = dict(status.get("plan", {}))
         digest = plan.pop("digest", None)
+        plan.pop("serviceAccountName", None)
         names = {id_of(name, self.namespace): name for name in NAMES}
         actions = {names[one["id"]]: one["action"] for one in status.get("results", [])
                    if one.get("action") not in (None, "unchanged")}
