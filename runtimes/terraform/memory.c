@@ -16,10 +16,11 @@ int memory_make(const struct resource_type *type, const struct tf_state *state,
     if (r < 0)
         return r;
     base64_encode(&private, state->private.data, state->private.length);
-    *ret = value_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:v, s:v?}", "provider", provider->address,
-                      "version", provider->version, "hash", provider->h1, "type", type->name,
-                      "schemaVersion", type->schema->version, "private", private.data, "state",
-                      json, "sensitive", sensitive);
+    *ret = value_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:v, s:v?, s:V?}", "provider",
+                      provider->address, "version", provider->version, "hash", provider->h1, "type",
+                      type->name, "schemaVersion", type->schema->version, "private", private.data,
+                      "state", json, "sensitive", sensitive, "sensitiveBySchema",
+                      tf_schema_paths(type->schema->block, json));
     return *ret ? 0 : err_set(error, ERR_TOO_LARGE, NULL, "the resource's state is too large");
 }
 

@@ -77,6 +77,10 @@ static const struct {
                               "\"sensitive_attributes\":[[{\"type\":\"get_attr\",\"value\":\"x\"}]]"
                               ",\"private\":\"YQ==\","
                               "\"create_before_destroy\":true}]}"},
+    {"sensitive by the Spec and by the schema, each once",
+     "[{\"id\":\"n:p:p_t:a\",\"memory\":{\"provider\":\"h/n/p\",\"schemaVersion\":1,\"state\":{},"
+     "\"sensitive\":[[1],[2]],\"sensitiveBySchema\":[[2],[3]]}}]",
+     RESOURCE("", "p_t", "a") "{" INSTANCE ",\"sensitive_attributes\":[[1],[2],[3]]}]}"},
     {"tainted", "[{\"id\":\"n:p:p_t:a\",\"status\":3," MEMORY "}]",
      RESOURCE("", "p_t", "a") "{\"status\":\"tainted\"," INSTANCE "}]}"},
     {"an old one, too",
