@@ -346,6 +346,8 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
     }
     if (change->action == PLAN_DEFERRED)
         return operation_defer(node, error);
+    if (node->timed_out)
+        return operation_give_up(node, error);
     r = ledger_check(operation->ledger, error);
     if (r >= 0)
         r = operation_due_removal(operation, node, record, error);
