@@ -21,6 +21,7 @@
 /* What one plan works with. */
 struct planning {
     const struct runtime_target *target;
+    struct tf_typing typing;   /* of references in the target's attributes */
     const struct value *found; /* of the target in Terraform's state (takeover.h); or NULL */
     struct visit visit;
     struct tf_step *step;
@@ -110,8 +111,9 @@ static int encode_config(struct planning *planning, const struct value *before, 
     if (!planning->config)
         return err_set(error, ERR_TOO_LARGE, NULL, "the resource's configuration is too large");
     buf_reset(&planning->step->config);
-    return tf_encode(&planning->step->config, planning->config, planning->visit.schema->block->type,
-                     error);
+    return tf_encode_typed(&planning->step->config, planning->config,
+                           planning->visit.schema->block->type, planning->target->written,
+                           &planning->typing, error);
 }
 
 /* The same package of the provider accepted these attributes before, and made the object of them.
@@ -127,13 +129,17 @@ static bool is_accepted(const struct planning *planning)
 
 static int configure(struct planning *planning, struct error *error)
 {
+    const struct tf_block *block = planning->visit.schema->block;
+    const struct runtime_target *target = planning->target;
     struct path path;
     int r;
 
     path_init(&path);
     path_push_key(&path, "attributes");
-    r = tf_configure(planning->visit.schema->block, planning->target->attributes, &path,
-                     &planning->wanted, error);
+    r = tf_configure(block, target->attributes, &path, &planning->wanted, error);
+    if (r >= 0)
+        r = referred_check(planning->typing.arg, block, target->written, target->attributes, &path,
+                           error);
     path_done(&path);
     if (r >= 0)
         r = encode_config(planning, NULL, error);
@@ -186,7 +192,8 @@ static int ask(struct planning *planning, const struct tf_state *prior, const st
 
     if (r >= 0) {
         proposed = tf_propose(block, before, planning->config);
-        r = tf_encode(&bytes, proposed, block->type, error);
+        r = tf_encode_typed(&bytes, proposed, block->type, planning->target->written,
+                            &planning->typing, error);
     }
     tf_plan_done(&planning->plan);
     planning->plan = (struct tf_plan)TF_PLAN_INIT;
@@ -473,7 +480,10 @@ static int begin(struct runtime_session *session, struct planning *planning,
     if (r < 0)
         return r;
     step->need = session_need(session, &source, target->extensions);
-    return visit_begin(&planning->visit, step->pool, step->need, step->type, call, error);
+    r = visit_begin(&planning->visit, step->pool, step->need, step->type, call, error);
+    if (r >= 0 && target->attributes)
+        referred_note(&session->referred, target->id, planning->visit.schema);
+    return r;
 }
 
 /* Why nothing can be asked before another resource is made; NULL: it can. */
@@ -521,7 +531,8 @@ static void hide_secrets(const void *arg, struct error *failure)
 static bool may_be_accepted_later(const struct planning *planning, const struct error *failure)
 {
     return str_equal(failure->reason, "ProviderError") && planning->wanted &&
-           tf_type_is_open(planning->visit.schema->block->type, planning->wanted);
+           tf_type_is_open(planning->visit.schema->block->type, planning->wanted,
+                           planning->target->written, &planning->typing);
 }
 
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,
@@ -529,7 +540,10 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
             struct runtime_step **ret, struct error *error)
 {
     _cleanup_(planning_done) struct planning planning = {
-        .target = target, .live = TF_STATE_INIT, .plan = TF_PLAN_INIT};
+        .target = target,
+        .typing = {referred_find, &session->referred},
+        .live = TF_STATE_INIT,
+        .plan = TF_PLAN_INIT};
     const char *reason = deferral(target);
     struct error failure = {0};
     int r;

@@ -5,6 +5,7 @@
 #define RUNTIMES_TERRAFORM_SESSION_H
 
 #include "runtimes/terraform/memory.h"
+#include "runtimes/terraform/referred.h"
 #include "runtimes/terraform/runtime.h"
 
 struct tf_runtime {
@@ -20,6 +21,7 @@ struct runtime_session {
     struct known *known;             /* which packages of providers may run */
     bool is_preview;                 /* need.h */
     const struct value *existing;    /* takeover.h; or NULL */
+    struct referred referred;
     struct error existing_error;     /* if its code is set, it is not known what there is */
 };
 

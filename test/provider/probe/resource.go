@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"os"
@@ -143,6 +144,9 @@ func plainOf(of tftypes.Type, v tftypes.Value) (any, error) {
 		return itemsOf(func(i int) tftypes.Type { return of.ElementTypes[i] }, v)
 	}
 	if of.Is(tftypes.DynamicPseudoType) {
+		if v.Type().Is(tftypes.DynamicPseudoType) {
+			return nil, errors.New("it is not known, nor is its type")
+		}
 		value, err := plainOf(v.Type(), v)
 		return map[string]any{"type": v.Type(), "value": value}, err
 	}
