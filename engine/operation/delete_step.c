@@ -145,6 +145,7 @@ static int send(struct node *node, struct runtime_step *step, const struct recor
     /* State knows before the call counts as ended: nobody finds the record without the object. */
     if (r >= 0 && is_gone(outcome, step))
         land_gone(operation, node, record, late_create(node, record, outcome, asked_at));
+    operation_note_warnings(node, step, outcome);
     calls_end(calls, id);
     if (r < 0)
         node->needs_removal_plan = true;

@@ -479,6 +479,10 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
  * how the object is then; the caller cleans it up. */
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error);
+/* Of the plan that is carried out, which may be another one than was shown, and of the call. When
+ * the outcome is recorded: its secrets are known then. */
+void operation_note_warnings(struct node *node, const struct runtime_step *step,
+                             const struct runtime_outcome *outcome);
 /* Tells State that there is a resource that is only read, if that is not known, or was another. */
 void operation_note_reading(struct operation *operation, struct node *node,
                             const struct runtime_step *step);

@@ -169,6 +169,7 @@ int data_plan(struct runtime_session *session, const struct runtime_target *targ
         visit_blame(&reading.visit, &failure);
         return err_copy(error, &failure);
     }
+    visit_note_warnings(&reading.visit, session, reading.step->base.action);
     reading.step->base.warnings = visit_warnings(&reading.visit, hide_secrets, &reading);
     *ret = &reading.step->base;
     reading.step = NULL;

@@ -20,6 +20,7 @@
 
 /* What one plan works with. */
 struct planning {
+    const struct runtime_session *session;
     const struct runtime_target *target;
     struct tf_typing typing;   /* of references in the target's attributes */
     const struct value *found; /* of the target in Terraform's state (takeover.h); or NULL */
@@ -117,12 +118,13 @@ static int encode_config(struct planning *planning, const struct value *before, 
 }
 
 /* The same package of the provider accepted these attributes before, and made the object of them.
- * What it says of them cannot change: it is asked without its configuration, and offline. */
+ * What it says of them cannot change: it is asked without its configuration, and offline. Where a
+ * person reads the plan it is asked again, for what it warns of. */
 static bool is_accepted(const struct planning *planning)
 {
     const struct record *prior = planning->target->prior;
 
-    return prior && prior->status == RECORD_APPLIED &&
+    return !planning->session->is_thorough && prior && prior->status == RECORD_APPLIED &&
            memory_is_of(&planning->visit.type, prior->memory) &&
            value_equal(prior->attributes, planning->step->base.attributes);
 }
@@ -540,6 +542,7 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
             struct runtime_step **ret, struct error *error)
 {
     _cleanup_(planning_done) struct planning planning = {
+        .session = session,
         .target = target,
         .typing = {referred_find, &session->referred},
         .live = TF_STATE_INIT,
@@ -574,6 +577,7 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
     }
     planning.step->provider = str_new(planning.visit.instance->provider->key);
     planning.step->provider_name = str_new(planning.visit.instance->provider->name);
+    visit_note_warnings(&planning.visit, session, planning.step->base.action);
     planning.step->base.warnings = visit_warnings(&planning.visit, hide_secrets, &planning);
     *ret = &planning.step->base;
     planning.step = NULL;

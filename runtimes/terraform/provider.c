@@ -193,7 +193,7 @@ static bool has_type(const struct listed lists[2], const char *type)
 }
 
 static int learn(struct provider *provider, struct plugin *plugin, const char *wanted,
-                 const struct plugin_call *call, struct error *error)
+                 const struct plugin_call *call, struct warnings *warnings, struct error *error)
 {
     Tfplugin__GetSchemaRequest request;
     Tfplugin__GetSchemaResponse *answer = NULL;
@@ -207,7 +207,7 @@ static int learn(struct provider *provider, struct plugin *plugin, const char *w
     lists[0] = (struct listed){answer->resource_schemas, answer->n_resource_schemas, ""};
     lists[1] =
         (struct listed){answer->data_source_schemas, answer->n_data_source_schemas, DATA_PREFIX};
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, "schema", NULL, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, "schema", warnings, error);
     if (r >= 0)
         r = keep_own(provider, answer, plugin_protocol(plugin), error);
     if (r >= 0)
@@ -223,14 +223,14 @@ static int learn(struct provider *provider, struct plugin *plugin, const char *w
 /* ---- For others ---- */
 
 int provider_greet(struct provider *provider, struct plugin *plugin, const struct plugin_call *call,
-                   struct error *error)
+                   struct warnings *warnings, struct error *error)
 {
     bool is_needed;
 
     pthread_mutex_lock(&provider->lock);
     is_needed = !provider->own || !provider->schema_is_optional;
     pthread_mutex_unlock(&provider->lock);
-    return is_needed ? learn(provider, plugin, NULL, call, error) : 0;
+    return is_needed ? learn(provider, plugin, NULL, call, warnings, error) : 0;
 }
 
 struct tf_schema *provider_own_schema(struct provider *provider)
@@ -244,12 +244,13 @@ struct tf_schema *provider_own_schema(struct provider *provider)
 }
 
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
-                    const struct plugin_call *call, struct tf_schema **ret, struct error *error)
+                    const struct plugin_call *call, struct tf_schema **ret,
+                    struct warnings *warnings, struct error *error)
 {
     int r = 0;
 
     while (r >= 0 && !(*ret = find(provider, type)))
-        r = learn(provider, plugin, type, call, error);
+        r = learn(provider, plugin, type, call, warnings, error);
     return r;
 }
 

@@ -27,6 +27,7 @@ static int open_session(struct runtime *runtime, const struct runtime_scope *sco
     session->environment = TAKE(environment);
     session->known = known_new(scope->records, scope->n_records, scope->context);
     session->is_preview = scope->is_foreign;
+    session->is_thorough = scope->thorough;
     session->existing = value_ref(scope->existing);
     session->existing_error = scope->existing_error;
     referred_init(&session->referred);

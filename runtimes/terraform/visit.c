@@ -72,7 +72,7 @@ int visit_begin(struct visit *visit, struct pool *pool, struct need *need, const
     r = pool_take(pool, need, &visit->call, &visit->instance, error);
     if (r >= 0)
         r = provider_schema(visit->instance->provider, visit->instance->plugin, type, &visit->call,
-                            &visit->schema, error);
+                            &visit->schema, &visit->warnings, error);
     visit->type = (struct resource_type){.instance = visit->instance,
                                          .name = type,
                                          .schema = visit->schema,
@@ -86,6 +86,13 @@ void visit_end(struct visit *visit)
     tf_schema_unref(visit->schema);
     warnings_done(&visit->warnings);
     pool_give_back(visit->pool, visit->instance);
+}
+
+void visit_note_warnings(struct visit *visit, const struct runtime_session *session,
+                         enum plan_action action)
+{
+    if (action != PLAN_UNCHANGED || session->is_thorough)
+        warnings_add(&visit->warnings, &visit->instance->warnings);
 }
 
 const struct value *visit_warnings(const struct visit *visit,
