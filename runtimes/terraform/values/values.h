@@ -27,7 +27,8 @@ int tf_encode_typed(struct buf *to, const struct value *value, const struct tf_t
 /* What becomes of a dynamic value. */
 enum tf_form {
     TF_PLAIN, /* the value alone */
-    TF_TYPED, /* {"value": …, "type": …}, as in a state's JSON, which providers read again */
+    TF_TYPED, /* {"value": …, "type": …}, as in a state's JSON, which providers read again. Those
+                 inside of it are values alone: the type has theirs */
 };
 
 /* ERR_INVALID: the bytes are no value of that type. */

@@ -115,6 +115,21 @@ static void what_providers_send_is_read(void)
         {"\"dynamic\"", "92c40822737472696e6722a178", "\"x\"",
          "{\"value\":\"x\",\"type\":\"string\"}"},
         {"[\"list\",\"dynamic\"]", "91d40000", "[\"(known after apply)\"]", NULL},
+        /* dynamic ones inside: ["object",{"a":"dynamic","b":["list","dynamic"]}], a string, and a
+         * list of one; ["list","dynamic"] of a string and a number */
+        {"\"dynamic\"",
+         "92c4315b226f626a656374222c7b2261223a2264796e616d6963222c2262223a5b226c697374222c2264796e6"
+         "1"
+         "6d6963225d7d5d82a16192c40822737472696e6722a178a1629192c40822737472696e6722a179",
+         "{\"a\":\"x\",\"b\":[\"y\"]}",
+         "{\"value\":{\"a\":\"x\",\"b\":[\"y\"]},"
+         "\"type\":[\"object\",{\"a\":\"string\",\"b\":[\"list\",\"string\"]}]}"},
+        {"\"dynamic\"",
+         "92c4125b226c697374222c2264796e616d6963225d9292c40822737472696e6722a17892c408226e756d6265"
+         "722201",
+         "[\"x\",1]",
+         "{\"value\":[{\"value\":\"x\",\"type\":\"string\"},{\"value\":1,\"type\":\"number\"}],"
+         "\"type\":[\"list\",\"dynamic\"]}"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
