@@ -5,6 +5,10 @@
  *    "hash": "h1:…", "type": "random_password", "schemaVersion": 3, "private": "<base64>",
  *    "state": {…}, "sensitive": [PATH…], "sensitiveBySchema": [PATH…]}
  *
+ * and, of a type whose provider says what identifies an object,
+ *
+ *    "identity": {…}, "identitySchemaVersion": 0
+ *
  * `hash` is that of the package that wrote it (known.h).
  *
  * `state` is the JSON of Terraform's own state files, which a provider reads again even if its

@@ -12,6 +12,7 @@
 #include "runtimes/terraform/replace.h"
 #include "runtimes/terraform/session.h"
 #include "runtimes/terraform/takeover.h"
+#include "runtimes/terraform/values/msgpack.h"
 
 /* ms: how long an apply takes by the limits of most providers; at most; and until its answer. */
 #define PROVIDER_TIMEOUT (INT64_C(20) * 60 * 1000)
@@ -265,10 +266,7 @@ static void fill_changed(struct planning *planning, enum plan_action action)
     step->base.after = value_ref(planning->after);
     step->base.result = value_ref(planning->after);
     buf_add(&step->prior, planning->live.value.data, planning->live.value.length);
-    buf_add(&step->planned.value, planning->plan.planned.value.data,
-            planning->plan.planned.value.length);
-    buf_add(&step->planned.private, planning->plan.planned.private.data,
-            planning->plan.planned.private.length);
+    tf_state_copy(&step->planned, &planning->plan.planned);
     step->is_legacy = planning->plan.answer->legacy_type_system;
 }
 
@@ -407,6 +405,14 @@ static int plan_object(struct planning *planning, struct error *error)
     return r < 0 ? r : encode_config(planning, NULL, error);
 }
 
+/* No object, with what the provider keeps beside one. */
+static void copy_beside(struct tf_state *to, const struct tf_state *from)
+{
+    tf_state_copy(to, from);
+    buf_reset(&to->value);
+    msgpack_add_nil(&to->value);
+}
+
 /* A provider may refuse a deletion, and may need what it planned for it. */
 static int plan_removal(struct planning *planning, struct error *error)
 {
@@ -423,9 +429,8 @@ static int plan_removal(struct planning *planning, struct error *error)
     step->base.action = PLAN_DELETE;
     step->base.before = value_ref(planning->before);
     buf_add(&step->prior, planning->live.value.data, planning->live.value.length);
-    tf_state_set_null(&step->planned);
     if (!provider_plans_destroy(planning->visit.instance->provider)) {
-        buf_add(&step->planned.private, planning->live.private.data, planning->live.private.length);
+        copy_beside(&step->planned, &planning->live);
         return 0;
     }
     r = resource_plan(&planning->visit.type, &planning->live, NULL, NULL, &planning->plan, error);
@@ -434,8 +439,7 @@ static int plan_removal(struct planning *planning, struct error *error)
     if (!tf_state_is_null(&planning->plan.planned))
         return err_set(error, ERR_INTERNAL, "ProviderFailed",
                        "the provider planned an object instead of a deletion");
-    buf_add(&step->planned.private, planning->plan.planned.private.data,
-            planning->plan.planned.private.length);
+    copy_beside(&step->planned, &planning->plan.planned);
     return 0;
 }
 
@@ -468,6 +472,7 @@ struct tf_step *tf_step_new(struct runtime_session *session, const struct runtim
     buf_init(&step->config, 0);
     buf_init(&step->planned.value, 0);
     buf_init(&step->planned.private, 0);
+    buf_init(&step->planned.identity, 0);
     return step;
 }
 

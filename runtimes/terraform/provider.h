@@ -21,6 +21,11 @@
 /* Before the type of a data source, to tell it from a type of resources: "data.aws_ami". */
 #define DATA_PREFIX "data."
 
+struct identity_schema {
+    int64_t version;
+    const struct tf_type *type; /* an object */
+};
+
 struct provider {
     char *key;     /* provider_key() */
     char *address; /* "registry.terraform.io/hashicorp/random" */
@@ -35,6 +40,9 @@ struct provider {
     pthread_mutex_t lock; /* of what follows */
     struct tf_schema *own; /* of its configuration; NULL: not known yet */
     struct strmap schemas; /* type, that of a data source with its prefix -> struct tf_schema */
+    struct strmap identities; /* type -> struct identity_schema, in the arena */
+    struct arena identity_arena;
+    bool knows_identities;
     bool plans_destroy;
     bool moves; /* it may know how an object of another type becomes one of its own */
     bool schema_is_optional; /* a process can be called without asking for its schemas first */
@@ -64,6 +72,8 @@ int provider_schema(struct provider *provider, struct plugin *plugin, const char
                     const struct plugin_call *call, struct tf_schema **ret,
                     struct warnings *warnings, struct error *error);
 bool provider_plans_destroy(struct provider *provider);
+/* What identifies objects of a type; it lives as long as the provider. NULL: it does not say. */
+const struct identity_schema *provider_identity(struct provider *provider, const char *type);
 bool provider_moves(struct provider *provider);
 
 #endif

@@ -148,7 +148,7 @@ def instances(file):
             # Not dependencies of dependencies, and what inherits create_before_destroy.
             found[ours.id_of(resource["type"], resource["name"])] = {
                 **instance["attributes"], "(sensitive)": sensitive(instance),
-                **{f"({key})": instance.get(key) for key in ("schema_version", "private")}}
+                **{f"({key})": instance.get(key) for key in ("schema_version", "private", "identity", "identity_schema_version")}}
     return found
 
 

@@ -285,6 +285,10 @@ static void put_instance(const struct writing *writing, const struct entry *entr
     put_sensitive(memory, b);
     if (private && *private)
         put_text(b, "private", private);
+    if (value_get(memory, "identity")) {
+        put(b, "identity", value_get(memory, "identity"));
+        put(b, "identity_schema_version", value_get(memory, "identitySchemaVersion"));
+    }
     put_dependencies(writing, record, b);
     if (lifecycle_creates_first(record->extensions)) {
         value_key(b, "create_before_destroy");
