@@ -2,6 +2,7 @@
 
 KUSION_TEST_SEED is the seed (it is printed with what fails). hack/soak terraform has more."""
 
+import json
 import os
 
 import pytest
@@ -176,6 +177,31 @@ def asked(alone, name, do, resources):
     found = {one["id"]: (one["action"], (one["error"] or {}).get("message") or one.get("reason"))
              for one in answer["plan" if do == "plan" else "results"]}
     return {key: found[id] for key, id in ids.items()}
+
+
+def test_the_plan_shows_which_object_it_takes_over(alone):
+    """The name is the author's choice. What is sensitive is not shown."""
+    address, name = alone.backend.address("alone"), "adopted"
+    id = ours.id_of("probe_thing", name)
+    one = {**thing(text="1"), "attributes": {"name": name, "text": "1"}}
+
+    def reason(more=None, **asked):
+        spec = [ours.resource(one, name, {}, address, more)]
+        answer = alone.driver.ask("plan", "adopting", spec, **asked)
+        shown, = answer["plan"]
+        assert shown["action"] == "adopt", shown
+        return shown["reason"]
+
+    made = alone.driver.ask("apply", "adopted", [ours.resource(one, name, {}, address)], export=True)
+    file, object = made["file"], next(found["result"]["id"] for found in made["state"] if found["id"] == id)
+    assert object.startswith("thing/adopted/")
+    assert reason({"kusionstack.io/import-id": object}) == f'takes over an existing object, id "{object}"'
+    assert reason(**{"from": file}) == f"takes over probe_thing.adopted of Terraform's state, id \"{object}\""
+
+    secret = json.loads(file)
+    secret["resources"][0]["instances"][0]["sensitive_attributes"] = [[{"type": "get_attr", "value": "id"}]]
+    assert reason(**{"from": json.dumps(secret)}) == "takes over probe_thing.adopted of Terraform's state"
+    assert alone.driver.ask("apply", "adopted", [])["state"] == []
 
 
 def refers_to(key, path="id", **more):
