@@ -69,7 +69,8 @@ const struct value *visit_warnings(const struct visit *visit,
                                    void (*hide)(const void *arg, struct error *warning),
                                    const void *arg);
 
-/* Of an error that is a defect of the provider: whose, and what to do. */
+/* Of an error that is a defect of the provider: whose, and what to do. Of one about a program that
+ * it may not start: why. */
 void visit_blame(const struct visit *visit, struct error *error);
 
 /* The state's value for people and references: marked by the schema, and like `like` (or NULL).
