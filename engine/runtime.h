@@ -119,6 +119,8 @@ struct runtime_target {
     const char *id;
     enum target_part part;
     const struct value *attributes; /* references resolved; NULL: the object is to be deleted */
+    const struct value *written;    /* plan(): the attributes as the Spec has them, with references,
+                                       else of the same form; NULL: a deletion */
     const struct value *extensions; /* references resolved; for a deletion, as recorded in State; or
                                        NULL */
     const struct record *prior;     /* the record in State; NULL: no record, TARGET_NEW, or a record

@@ -260,6 +260,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     struct node *node = &operation->nodes[visit->node];
     struct slot large = operation_slot(operation);
     int64_t asked_at = operation_asked_at(node, false);
+    int64_t deadline = operation_call(operation, NULL).deadline;
     enum walk_verdict verdict = WALK_DONE;
     struct planned planned = {0};
     struct error error = {0};
@@ -279,6 +280,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         operation_take_moved(operation, change);
         operation_plan_one(operation, node, change->record, false, &planned, &error);
     }
+    node->timed_out = error.code == ERR_TIMEOUT && operation_now(operation) >= deadline;
     if (is_awaited(operation, change, &planned, &error, asked_at))
         verdict = wait_for_create(operation, change, visit);
     else

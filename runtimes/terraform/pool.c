@@ -139,10 +139,10 @@ static int start(struct pool *pool, struct instance *instance, const struct need
                                              .allow_unconfined = pool->config.allow_unconfined},
                      call, &instance->plugin, error);
     if (r >= 0)
-        r = provider_greet(instance->provider, instance->plugin, call, error);
+        r = provider_greet(instance->provider, instance->plugin, call, &instance->warnings, error);
     if (r >= 0)
         r = provider_configure(instance->provider, instance->plugin, need->configuration, call,
-                               error);
+                               &instance->warnings, error);
     if (r < 0)
         need_redact(need, error); /* all who wait for the process get this error */
     return r;

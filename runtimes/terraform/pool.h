@@ -60,6 +60,7 @@ char *pool_refusal(const struct pool *pool, const struct source *source);
 struct instance {
     struct provider *provider;
     struct plugin *plugin;
+    struct warnings warnings; /* of its start and its configuration */
 };
 
 /* Gives a process that was configured; starts it if it is not there. ERR_UNSUPPORTED
