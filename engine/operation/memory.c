@@ -34,7 +34,8 @@ static size_t memory_of_plan(const struct operation *operation, size_t index)
         bytes += sizeof(*change->digest) + value_memory(change->digest->unknown) +
                  value_memory(change->digest->shown.assigned);
     if (change->diff)
-        bytes += sizeof(*change->diff) + change->diff->arena.used;
+        bytes += sizeof(*change->diff) + change->diff->arena.used +
+                 change->diff->capacity * sizeof(*change->diff->fields);
     return bytes;
 }
 
