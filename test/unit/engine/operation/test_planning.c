@@ -1,16 +1,19 @@
 /* What a plan shows of its changes, and how much of it. */
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
+#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 
 #define MANY "a=1 b=1 c=1 d=1 e=1 f=1 g=1 h=1"
 
-static void plan_of(struct stage *stage, struct run *run, const struct value *list)
+/* A thorough plan of the Spec, with the list as data.list of each object. */
+static void plan_lists(struct stage *stage, struct run *run, const char *text,
+                       const struct value *list)
 {
     static const char *const place[] = {"data", "list"};
-    struct spec *spec = stage_spec(MANY);
+    struct spec *spec = stage_spec(text);
     const struct value *attributes[16];
     size_t n = spec->n_resources;
 
@@ -86,7 +89,7 @@ static void shows_as_much_as_there_is_room_for(void)
         if (rows[i].threads > 1)
             stage_use_threads(&stage, rows[i].threads);
         stage_begin_process(&stage);
-        plan_of(&stage, &run, list);
+        plan_lists(&stage, &run, MANY, list);
         EXPECT_INT(operation_error(run.operation, &stage.error), 0, stage.error.message);
         shown = count_shown(operation_get_plan(run.operation));
         EXPECT(shown.total >= 8 * rows[i].items, "all are counted");
@@ -101,4 +104,33 @@ static void shows_as_much_as_there_is_room_for(void)
     }
 }
 
-SUITE(operation_planning, TEST(shows_as_much_as_there_is_room_for))
+/* All of its secrets are looked for in 32 KiB at a time, and that so often and no more. */
+static void hides_what_it_does_not_search(void)
+{
+    _cleanup_free_ char *text = str_printf("%0*d", 20 << 10, 0);
+    _cleanup_value_ const struct value *list = list_of(40, text);
+    _cleanup_stage_ struct stage stage;
+    size_t n_hidden = 0, n_seen = 0;
+    const struct diff *diff;
+    struct run run;
+
+    stage_init(&stage);
+    stage_begin_process(&stage);
+    plan_lists(&stage, &run, "a=1@s.data.x Secret/s=hunter2", list);
+    EXPECT_INT(operation_error(run.operation, &stage.error), 0, stage.error.message);
+    diff = operation_get_plan(run.operation)->changes[0].diff;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(diff);
+    for (size_t i = 0; i < diff->n_fields; i++) {
+        const struct diff_field *field = &diff->fields[i];
+
+        n_hidden += field->is_redacted && str_equal(field->to, REDACTED);
+        n_seen += strstr(field->to, text) != NULL;
+    }
+    EXPECT_INT((long long)n_seen, 16, "what was searched");
+    EXPECT(n_hidden >= 40 - 16, "the rest is hidden, and counted as such");
+    run_end(&run);
+    stage_end_process(&stage);
+}
+
+SUITE(operation_planning, TEST(shows_as_much_as_there_is_room_for),
+      TEST(hides_what_it_does_not_search))
