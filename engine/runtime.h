@@ -338,7 +338,8 @@ struct runtime_ops {
     /* May be NULL. Lists the objects that carry the mark of the session's Spec, of the kinds and in
      * the places of `ids`, an array. *ret: a reference to an array of {id, attributes, listed}: the
      * id as in `ids` where it is one of them, attributes that name the object. Where the list is
-     * refused, the ids themselves, which may name nothing (listed is false). */
+     * refused, the ids themselves, which may name nothing (listed is false). The deadline is that
+     * of the first list: each that is answered may put it off. */
     int (*list_own)(struct runtime_session *session, const struct value *ids,
                     const struct runtime_call *call, const struct value **ret,
                     struct error *error);

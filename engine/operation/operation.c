@@ -74,6 +74,7 @@ static void destroy(void *arg)
     cancel_free(operation->cancel);
     arena_done(&operation->arena);
     pthread_cond_destroy(&operation->changed);
+    pthread_mutex_destroy(&operation->shown_lock);
     pthread_mutex_destroy(&operation->lock);
     free(operation);
 }
@@ -105,6 +106,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->waits_for = operation->fails = STEP_NONE;
     operation->n_measured = SIZE_MAX;
     pthread_mutex_init(&operation->lock, NULL);
+    pthread_mutex_init(&operation->shown_lock, NULL);
     condition_init(&operation->changed);
     operation_make_bindings(operation);
     operation->task =

@@ -33,7 +33,6 @@
 #define ENGINE_OPERATION_PRIVATE_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "engine/base/strmap.h"
 #include "engine/base/timestamp.h"
@@ -135,7 +134,8 @@ struct operation {
     struct spec *spec; /* NULL: nothing is wanted */
     struct plan *plan;
     bool is_planned; /* the plan is whole: it can be shown, stale or not */
-    atomic_size_t shown; /* bytes of its diffs */
+    pthread_mutex_t shown_lock;       /* held while a thorough diff is made. Under it: */
+    size_t shown_fields, shown_bytes; /* of all thorough diffs */
     struct node *nodes; /* of the plan's changes */
     struct strmap moved;   /* old id -> the Spec's resource that gets its record; set before
                               planning, with those that count */

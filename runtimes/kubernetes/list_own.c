@@ -8,6 +8,10 @@
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
+/* ms that a list which was answered adds to the call's deadline, and that all add at most. */
+#define MORE_TIME      200
+#define MOST_MORE_TIME (10 * 60 * 1000)
+
 /* An object that an id names. */
 struct named {
     const char *id;                 /* borrowed */
@@ -181,10 +185,23 @@ static void listing_end(struct listing *listing)
     strmap_done(&listing->ids);
 }
 
+/* A server that does not answer costs no more time than the call has, and a Spec of many namespaces
+ * can be listed all the same. */
+static int64_t extend_deadline(int64_t deadline, size_t n_listed)
+{
+    int64_t more = MORE_TIME * (int64_t)n_listed;
+
+    if (deadline == CLOCK_FOREVER)
+        return deadline;
+    return deadline + (more < MOST_MORE_TIME ? more : MOST_MORE_TIME);
+}
+
 static int list_all(struct runtime_session *session, const struct named *all, size_t n,
                     const struct runtime_call *call, struct value_builder *found,
                     struct error *error)
 {
+    struct runtime_call own = *call;
+    size_t n_listed = 0;
     int r = 0;
 
     for (size_t first = 0, end; r >= 0 && first < n; first = end) {
@@ -194,8 +211,9 @@ static int list_all(struct runtime_session *session, const struct named *all, si
             end++;
         listing.n = end - first;
         listing_begin(&listing);
-        r = list_group(&listing, call, error);
+        r = list_group(&listing, &own, error);
         listing_end(&listing);
+        own.deadline = extend_deadline(call->deadline, ++n_listed);
     }
     return r;
 }

@@ -93,4 +93,42 @@ static void lists_what_carries_the_label(void)
     }
 }
 
-SUITE(list_own, TEST(lists_what_carries_the_label))
+static void takes_its_time(void *arg)
+{
+    struct call *call = arg;
+
+    call->stage.clock.monotonic += 150;
+}
+
+/* A second is not enough for 8 lists: each that was answered gives the others some more. */
+static void many_lists_have_more_time(void)
+{
+    struct call call;
+    const struct fake_step steps[] = {DISCOVERY,
+                                      {.expect = "GET /api/v1/namespaces/space-",
+                                       .status = 200,
+                                       .body = PAGE("", ITEM("a")),
+                                       .come = takes_its_time,
+                                       .arg = &call,
+                                       .repeat = true}};
+    const struct runtime_call second = {.deadline = FAKE_CLOCK_START + 1000};
+    _cleanup_value_ const struct value *ids = NULL, *found = NULL;
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    int r;
+
+    value_begin_array(b);
+    for (int i = 0; i < 8; i++) {
+        _cleanup_free_ char *id = str_printf("v1:ConfigMap:space-%d:a", i);
+
+        value_add_string(b, id);
+    }
+    value_end_array(b);
+    EXPECT_INT(value_builder_finish(b, &ids, NULL), 0, "ids");
+    call_begin(&call, steps, ARRAY_SIZE(steps), MAP("a"));
+    r = call.stage.runtime->ops->list_own(call.session, ids, &second, &found, &call.stage.error);
+    EXPECT_INT(r, 0, call.stage.error.message);
+    EXPECT_INT((long long)value_count(found), 8, "one of each list");
+    call_end(&call);
+}
+
+SUITE(list_own, TEST(lists_what_carries_the_label), TEST(many_lists_have_more_time))
