@@ -18,9 +18,9 @@
  * calls to it have. So a first process is waited for as long as somebody else's longest call takes.
  *
  * A process may grow during a call, by what its arguments ask for. So while there are processes,
- * their memory is looked at five times a second. If they have much more than the limit together, the one
- * that has grown by most of the namespace with the most memory is killed, and its calls fail
- * (ProviderMemory); and no process gets more from the kernel than all may have.
+ * their memory is looked at five times a second. If they have much more than the limit together,
+ * the one that has grown by most of the namespace with the most memory is killed, and its calls
+ * fail (ProviderMemory); and no process gets more from the kernel than all may have.
  *
  * Idle ones are stopped as well when the copy of another package needs the room that theirs take
  * (package/cache.h).

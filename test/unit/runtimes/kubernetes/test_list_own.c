@@ -12,7 +12,10 @@
 #define OWNED     "?labelSelector=api.kusion.io%2Fowner%3D" STAGE_OWNER "&limit=500"
 #define MAPS_HERE "GET " MAPS OWNED " "
 #define MAPS_NEXT "GET " MAPS OWNED "&continue=t1 "
-#define IDS(...)  {__VA_ARGS__}
+#define IDS(...)    \
+    {               \
+        __VA_ARGS__ \
+    }
 
 /* "id listed, id not listed", in the order of the answer. */
 static char *show(const struct value *found)
@@ -37,7 +40,8 @@ static void lists_what_carries_the_label(void)
     } rows[] = {
         {"also what no id names; not what is gone",
          IDS("v1:ConfigMap:team:a", "v1:ConfigMap:team:gone"),
-         {DISCOVERY, {.expect = MAPS_HERE, .status = 200, .body = PAGE("", ITEM("a") "," ITEM("b"))}},
+         {DISCOVERY,
+          {.expect = MAPS_HERE, .status = 200, .body = PAGE("", ITEM("a") "," ITEM("b"))}},
          "v1:ConfigMap:team:a v1:ConfigMap:team:b"},
         /* A broken page is read again from its beginning; the items' documents are gone by then. */
         {"once each, though a page broke off",
