@@ -1,6 +1,7 @@
 #include "engine/operation/operation.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/condition.h"
 #include "engine/base/mem.h"
@@ -79,6 +80,16 @@ static void destroy(void *arg)
     free(operation);
 }
 
+/* Visits that are under way outlive the owner. */
+static void copy_digest_key(struct operation *operation, struct digest_key key)
+{
+    void *copy = arena_alloc(&operation->arena, key.length + 1);
+
+    if (key.length)
+        memcpy(copy, key.data, key.length);
+    operation->config.digest_key.data = copy;
+}
+
 int operation_new(const struct operation_config *config, struct operation **ret,
                   struct error *error)
 {
@@ -97,6 +108,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->config = *config;
     arena_init(&operation->arena);
     copy_scope(operation, &config->scope);
+    copy_digest_key(operation, config->digest_key);
     operation->config.approved = approved_plan_ref(config->approved);
     operation->config.extensions = value_ref(config->extensions);
     operation->config.scope.is_inherited = ledger_is_inherited(ledger);
