@@ -309,7 +309,8 @@ static int refuse_import(const struct planning *planning, const char *reason, st
 
 /* Whoever approves it sees which object it is, also where nothing of it changes: the resource's
  * name is the author's choice. The import id is not shown, because for some types it is a secret;
- * what the provider calls the object's `id` is, unless that is sensitive. */
+ * what the provider calls the object's `id` is, unless one of the two is sensitive: often they are
+ * the same. */
 static char *describe_adoption(const struct planning *planning)
 {
     const struct value *id = value_get(planning->before, "id");
@@ -320,7 +321,8 @@ static char *describe_adoption(const struct planning *planning)
         buf_printf(&text, "%s of Terraform's state", value_get_string(planning->found, "address"));
     else
         buf_add_str(&text, "an existing object");
-    if (value_string(id) && !value_is_sensitive(id)) {
+    if (value_string(id) && !value_is_sensitive(id) &&
+        !value_has_sensitive(import_id(planning->target))) {
         buf_add_str(&text, ", id ");
         json_write(&text, id, JSON_VISIBLE);
     }
