@@ -102,27 +102,44 @@ struct telling {
     size_t count, left_out;
 };
 
-static void tell(struct telling *telling, const char *before, const char *line)
+/* A whole one, not a part of a longer one. */
+static bool was_told(const struct telling *telling, const char *line)
 {
-    if (telling->count && strstr(telling->text.data, line))
+    const char *start = telling->text.data;
+    const char *at = telling->count ? strstr(start, line) : NULL;
+    size_t length = strlen(line);
+
+    for (; at; at = strstr(at + 1, line)) {
+        bool begins = at == start || (at >= start + 2 && str_has_prefix(at - 2, "; "));
+
+        if (begins && (!at[length] || at[length] == ';'))
+            return true;
+    }
+    return false;
+}
+
+static void tell(struct telling *telling, const char *line)
+{
+    if (was_told(telling, line))
         return;
     if (telling->text.length + strlen(line) > DIAGNOSTICS_BYTES && telling->count) {
         telling->left_out++;
         return;
     }
-    buf_printf(&telling->text, "%s%s%s", telling->count++ ? "; " : "", before, line);
+    buf_printf(&telling->text, "%s%s", telling->count++ ? "; " : "", line);
 }
 
 static void tell_all(struct telling *telling, Tfplugin__Diagnostic *const *diagnostics, size_t n,
                      int severity, const char *root)
 {
     for (size_t i = 0; i < n; i++) {
-        _cleanup_free_ char *line = NULL;
+        _cleanup_free_ char *text = NULL, *line = NULL;
 
         if ((int)diagnostics[i]->severity != severity)
             continue;
-        line = describe(diagnostics[i], root);
-        tell(telling, severity == SEVERITY_WARNING ? "warning: " : "", line);
+        text = describe(diagnostics[i], root);
+        line = str_printf("%s%s", severity == SEVERITY_WARNING ? "warning: " : "", text);
+        tell(telling, line);
     }
 }
 

@@ -319,6 +319,18 @@ static void diagnostics_become_errors(void)
     warnings_done(&warnings);
 }
 
+static void one_that_is_part_of_another_is_told(void)
+{
+    Tfplugin__Diagnostic longer = diagnostic(1, "No such field: name", "");
+    Tfplugin__Diagnostic begins = diagnostic(1, "No such field", "");
+    Tfplugin__Diagnostic ends = diagnostic(1, "name", "");
+    Tfplugin__Diagnostic *all[] = {&longer, &begins, &ends, &ends};
+    struct error said = {0};
+
+    CU_ASSERT(diagnostics_check(all, 4, "attributes", NULL, &said) == ERR_INVALID);
+    EXPECT_STR(said.message, "No such field: name; No such field; name", "each once");
+}
+
 static void long_diagnostics_are_cut(void)
 {
     char details[10][2000];
@@ -347,4 +359,5 @@ static void long_diagnostics_are_cut(void)
 
 SUITE(terraform_plugin, TEST(handshakes_are_read), TEST(what_is_no_provider_does_not_start),
       TEST(it_writes_in_its_own_folder_alone), TEST(without_landlock_a_flag_must_allow_it),
-      TEST(names_of_folders), TEST(diagnostics_become_errors), TEST(long_diagnostics_are_cut))
+      TEST(names_of_folders), TEST(diagnostics_become_errors),
+      TEST(one_that_is_part_of_another_is_told), TEST(long_diagnostics_are_cut))
