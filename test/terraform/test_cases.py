@@ -185,10 +185,10 @@ def test_the_plan_shows_which_object_it_takes_over(alone):
     id = ours.id_of("probe_thing", name)
     one = {**thing(text="1"), "attributes": {"name": name, "text": "1"}}
 
-    def reason(more=None, **asked):
-        spec = [ours.resource(one, name, {}, address, more)]
+    def reason(more=None, beside=(), **asked):
+        spec = [*beside, ours.resource(one, name, {}, address, more)]
         answer = alone.driver.ask("plan", "adopting", spec, **asked)
-        shown, = answer["plan"]
+        shown, = (change for change in answer["plan"] if change["id"] == id)
         assert shown["action"] == "adopt", shown
         return shown["reason"]
 
@@ -201,7 +201,13 @@ def test_the_plan_shows_which_object_it_takes_over(alone):
     secret = json.loads(file)
     secret["resources"][0]["instances"][0]["sensitive_attributes"] = [[{"type": "get_attr", "value": "id"}]]
     assert reason(**{"from": json.dumps(secret)}) == "takes over probe_thing.adopted of Terraform's state"
-    assert alone.driver.ask("apply", "adopted", [])["state"] == []
+
+    holder = ours.resource({**thing(), "attributes": {"name": "holder", "secret": object}}, "holder", {}, address)
+    alone.driver.ask("apply", "adopting", [holder])
+    assert reason({"kusionstack.io/import-id": f"$kusion_path.{holder['id']}.secret"}, beside=[holder]) == \
+        "takes over an existing object"
+    for name in ("adopted", "adopting"):
+        assert alone.driver.ask("apply", name, [])["state"] == []
 
 
 def refers_to(key, path="id", **more):
