@@ -12,6 +12,7 @@
 #include "controller/manager.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/base/thread.h"
 #include "runtimes/io/clock.h"
 
 /* One arena for all threads: they wait for the API server, not for each other, while an arena for
@@ -138,7 +139,7 @@ static int run(const struct flags *flags)
     int r;
 
     block_signals();
-    pthread_create(&signals, NULL, await_signal, stop);
+    signals = thread_must_start("signals", await_signal, stop);
     r = flags->check ? run_check(flags, stop) : run_manager(flags, stop);
     cancel_fire(stop, "End");
     pthread_kill(signals, SIGTERM);

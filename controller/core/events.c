@@ -6,12 +6,12 @@
 
 #include "controller/core/event_memory.h"
 #include "controller/core/event_queue.h"
-#include "controller/core/thread.h"
 #include "engine/base/buf.h"
 #include "engine/base/condition.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/thread.h"
 #include "engine/base/timestamp.h"
 #include "engine/base/utf8.h"
 #include "runtimes/io/clock.h"
@@ -218,7 +218,7 @@ struct event_recorder *event_recorder_new(struct kube_client *client,
     condition_init(&recorder->changed);
     event_memory_init(&recorder->memory, EVENT_MEMORY);
     event_queue_init(&recorder->queue, EVENT_QUEUE);
-    recorder->thread = thread_start("events", run, recorder);
+    recorder->thread = thread_must_start("events", run, recorder);
     return recorder;
 }
 

@@ -3,11 +3,11 @@
 #include <stdatomic.h>
 
 #include "controller/core/outage.h"
-#include "controller/core/thread.h"
 #include "engine/base/condition.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/lease.h"
@@ -193,7 +193,7 @@ void leader_start(struct leader *leader, struct kube_client *client)
     };
 
     leader->lease = lease_new(client, leader->config.clock, &lease);
-    leader->thread = thread_start("leader", run, leader);
+    leader->thread = thread_must_start("leader", run, leader);
     leader->is_started = true;
 }
 

@@ -2,9 +2,9 @@
 
 #include <stdbool.h>
 
-#include "controller/core/thread.h"
 #include "engine/base/condition.h"
 #include "engine/base/mem.h"
+#include "engine/base/thread.h"
 #include "runtimes/io/clock.h"
 
 struct ticker {
@@ -50,7 +50,7 @@ struct ticker *ticker_new(const struct clock_source *clock, const char *name, in
     *ticker = (struct ticker){.clock = clock, .interval = interval, .fn = fn, .arg = arg};
     pthread_mutex_init(&ticker->lock, NULL);
     condition_init(&ticker->stopped);
-    ticker->thread = thread_start(name, run, ticker);
+    ticker->thread = thread_must_start(name, run, ticker);
     return ticker;
 }
 

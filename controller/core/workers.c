@@ -1,8 +1,8 @@
 #include "controller/core/workers.h"
 
-#include "controller/core/thread.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/thread.h"
 
 struct workers {
     struct workers_config config;
@@ -56,7 +56,7 @@ struct workers *workers_new(const struct workers_config *config)
     for (unsigned i = 0; i < config->count; i++) {
         _cleanup_free_ char *name = str_printf("%s-%u", config->name, i);
 
-        workers->threads[i] = thread_start(name, run, workers);
+        workers->threads[i] = thread_must_start(name, run, workers);
     }
     return workers;
 }

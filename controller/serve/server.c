@@ -8,6 +8,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/thread.h"
 
 #define CHUNK_BYTES   4096 /* of a body, for each write */
 #define HEADER_BYTES  1024 /* of an answer */
@@ -15,7 +16,6 @@
 #define REQUESTS      32   /* whose headers are read at the same time */
 #define CONNECTIONS   256
 #define TIMEOUT       3 /* s: for a request, and of silence on a connection; less than a probe's */
-#define STACK_BYTES   (256u << 10)
 
 struct server {
     struct server_config config;
@@ -188,19 +188,10 @@ static void *run(void *arg)
 
 static int start_thread(struct server *server, struct error *error)
 {
-    pthread_attr_t attributes;
-    int failed;
+    int r = thread_start(server->config.name, THREAD_SMALL, run, server, &server->thread, error);
 
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    failed = pthread_create(&server->thread, &attributes, run, server);
-    pthread_attr_destroy(&attributes);
-    if (failed)
-        return err_set(error, ERR_UNAVAILABLE, "NoThread", "cannot start a thread: %s",
-                       strerror(failed));
-    pthread_setname_np(server->thread, server->config.name);
-    server->is_running = true;
-    return 0;
+    server->is_running = r >= 0;
+    return r;
 }
 
 static int server_start(struct server *server, struct error *error)

@@ -1,7 +1,7 @@
 #include "engine/base/condition.h"
+#include "engine/base/thread.h"
 #include "engine/executor/private.h"
 
-#define THREAD_STACK (256u << 10)
 #define IDLE_THREADS 4 /* these stay; others that are idle for IDLE_FOR end */
 #define IDLE_FOR \
     2000 /* ms: less than between the polls of what waits, so that a burst of them leaves none */
@@ -214,19 +214,12 @@ static void *work(void *arg)
 
 bool executor_start_thread(struct executor *executor)
 {
-    pthread_attr_t attributes;
     pthread_t thread;
-    int failed;
 
     if (executor->n_threads >= executor->max_threads)
         return false;
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, THREAD_STACK);
-    failed = pthread_create(&thread, &attributes, work, executor);
-    pthread_attr_destroy(&attributes);
-    if (failed)
+    if (thread_start("executor", THREAD_SMALL, work, executor, &thread, NULL) < 0)
         return false;
-    pthread_setname_np(thread, "executor");
     executor->n_threads++;
     executor->n_called++;
     return true;

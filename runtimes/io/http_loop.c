@@ -2,18 +2,16 @@
 
 #include <assert.h>
 #include <malloc.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/thread.h"
 #include "runtimes/io/clock.h"
 
 #define DEFAULT_CONNECTIONS 4
 #define DEFAULT_STREAMS     100
-#define THREAD_STACK_BYTES  (256 << 10)
-#define THREAD_NAME_SIZE    16
 
 /* How long the loop sleeps when nothing is due. */
 #define LONGEST_SLEEP_MS 60000
@@ -317,32 +315,6 @@ static CURLM *multi_new(const struct http_loop_config *config)
     return multi;
 }
 
-/* Blocks all signals on this thread: the signal thread handles them, and a broken TLS connection
- * would raise SIGPIPE here. */
-static int start_thread(struct http_loop *loop)
-{
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    int r;
-
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    r = pthread_create(&loop->thread, &attributes, run, loop);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return r;
-}
-
-static void name_thread(const struct http_loop *loop, const char *name)
-{
-    char text[THREAD_NAME_SIZE];
-
-    snprintf(text, sizeof(text), "%s", name ? name : "http");
-    pthread_setname_np(loop->thread, text);
-}
-
 int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
                   struct error *error)
 {
@@ -357,14 +329,13 @@ int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
     TAILQ_INIT(&loop->inbox);
     LIST_INIT(&loop->tasks);
     loop->multi = multi_new(config);
-    r = start_thread(loop);
-    if (r != 0) {
+    r = thread_start(config->name ? config->name : "http", THREAD_SMALL, run, loop, &loop->thread,
+                     error);
+    if (r < 0) {
         curl_multi_cleanup(loop->multi);
         loop_unref(loop);
-        return err_set(error, ERR_UNAVAILABLE, "ThreadNotStarted", "starting the HTTP thread: %s",
-                       strerrordesc_np(r));
+        return r;
     }
-    name_thread(loop, config->name);
     *ret = loop;
     return 0;
 }

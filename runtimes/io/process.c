@@ -16,10 +16,10 @@
 #include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/process_private.h"
 
-#define THREAD_STACK_BYTES (256 << 10)
 #define READ_BYTES         4096
 #define GO_FATAL           2   /* exit status of programs of Go that their runtime ends */
 #define MOST_READS         256 /* at a time: what a pipe holds at most; others want their turn */
@@ -229,8 +229,6 @@ static void *run(void *arg)
 int processes_new(const char *thread_name, struct processes **ret, struct error *error)
 {
     struct processes *all = NEW(struct processes);
-    pthread_attr_t attributes;
-    sigset_t every, before;
     int r;
 
     all->wakeup = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -241,20 +239,12 @@ int processes_new(const char *thread_name, struct processes **ret, struct error 
     pthread_mutex_init(&all->lock, NULL);
     condition_init(&all->changed);
     TAILQ_INIT(&all->list);
-    pthread_attr_init(&attributes);
-    pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES);
-    sigfillset(&every);
-    pthread_sigmask(SIG_SETMASK, &every, &before);
-    r = pthread_create(&all->thread, &attributes, run, all);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    if (r != 0) {
+    r = thread_start(thread_name, THREAD_SMALL, run, all, &all->thread, error);
+    if (r < 0) {
         close(all->wakeup);
         free(all);
-        return err_set(error, ERR_UNAVAILABLE, "ThreadNotStarted", "starting a thread: %s",
-                       strerrordesc_np(r));
+        return r;
     }
-    pthread_setname_np(all->thread, thread_name);
     *ret = all;
     return 0;
 }

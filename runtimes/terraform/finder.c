@@ -7,6 +7,7 @@
 #include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/finder_fetch.h"
 #include "runtimes/terraform/looks.h"
@@ -145,19 +146,17 @@ static void *work(void *arg)
 
 static int queue(struct finder *finder, struct look *look, struct error *error)
 {
+    struct error problem = {0};
     pthread_t thread;
 
     look->phase = LOOK_QUEUED;
     look->since = now();
     if (finder->threads == THREADS)
         return 0;
-    if (pthread_create(&thread, NULL, work, finder) != 0) {
+    if (thread_start("tf-finder", THREAD_LARGE, work, finder, &thread, &problem) < 0) {
         look->phase = finder->threads ? LOOK_QUEUED : LOOK_IDLE;
-        return finder->threads ? 0
-                               : err_set(error, ERR_UNAVAILABLE, "ThreadNotStarted",
-                                         "a thread cannot be started");
+        return finder->threads ? 0 : err_copy(error, &problem);
     }
-    pthread_setname_np(thread, "tf-finder");
     pthread_detach(thread);
     finder->threads++;
     return 0;

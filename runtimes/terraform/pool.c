@@ -6,6 +6,7 @@
 #include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/environment.h"
 #include "runtimes/terraform/plugin/folder.h"
@@ -395,11 +396,9 @@ static int begin_threads(struct pool *pool, struct error *error)
     pool->config.finder.arg = pool;
     if (!pool->finder)
         pool->finder = finder_new(&pool->config.finder);
-    if (pthread_create(&pool->sweeper, NULL, sweep, pool) != 0)
-        return err_set(error, ERR_UNAVAILABLE, "ThreadNotStarted", "a thread cannot be started");
-    pthread_setname_np(pool->sweeper, "tf-pool");
-    pool->has_begun = true;
-    return 0;
+    r = thread_start("tf-pool", THREAD_LARGE, sweep, pool, &pool->sweeper, error);
+    pool->has_begun = r >= 0;
+    return r;
 }
 
 /* ---- For others ---- */

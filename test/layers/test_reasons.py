@@ -10,7 +10,7 @@ DOCS = (ROOT / "docs/troubleshooting.md").read_text()
 # Never the reason of an operation on a Spec, nor of its condition Ready.
 ELSEWHERE = set("""
 AddressUnavailable FileEmpty FileTooLarge FileUnreadable InvalidConfig InvalidFlag InvalidLockFile
-InvalidToken LeaseHeld NoEntropy NoServer NoThread NotInCluster NotLeading UnsupportedConfig
+InvalidToken LeaseHeld NoEntropy NoServer NotInCluster NotLeading UnsupportedConfig
 ApprovalNeeded Enough InvalidPath InvalidResource KindNotKnown ReleaseNotEnded TooManyWatches
 InvalidRequest InvalidUser NoResourceVersion PhaseOrder StateUnknown UnexpectedAction UnknownIdentity
 """.split())  # at the start; caught where they come from; defects of the operator

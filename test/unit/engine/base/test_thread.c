@@ -1,4 +1,4 @@
-#include "controller/core/thread.h"
+#include "engine/base/thread.h"
 
 #include <stdbool.h>
 
@@ -49,10 +49,10 @@ static void starts_a_thread_of_its_name_and_size(void)
         pthread_t thread;
 
         pthread_mutex_lock(&waiter.lock);
-        thread = thread_start(rows[i].name, run, &waiter);
+        thread = thread_must_start(rows[i].name, run, &waiter);
         pthread_getname_np(thread, name, sizeof(name));
         EXPECT_STR(name, rows[i].expected, "name");
-        EXPECT_INT(stack_of(thread), THREAD_STACK_BYTES, rows[i].name);
+        EXPECT_INT(stack_of(thread), THREAD_LARGE, rows[i].name);
         pthread_mutex_unlock(&waiter.lock);
         pthread_join(thread, &returned);
         EXPECT(waiter.ran && returned == &waiter, rows[i].name);
