@@ -1,6 +1,8 @@
-"""The pages for developers say what the code says: docs/limits.md its numbers, docs/words.md its headers."""
+"""The pages for developers say what the code says: docs/limits.md its numbers, docs/words.md its headers,
+docs/debugging.md its variables."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -49,7 +51,7 @@ def defines(path):
 def number(expression):
     expression = re.sub(r"U?INT64_C(\(\d+\))|\bsize_t\b|(\d)[uL]+\b", r"\1\2", expression)
     assert re.fullmatch(r"[\d\s()*+<-]+", expression), f"not a number: {expression}"
-    return eval(expression)  # pylint: disable=eval-used # digits and operators alone
+    return eval(expression)  # digits and operators alone
 
 
 def flags():
@@ -128,3 +130,15 @@ def test_words_are_in_their_headers():
             seen += 1
             assert re.search(word.lower().removeprefix("recorded ").replace(" ", "[ _]"), text), f"{word}: {headers}"
     assert seen > 40
+
+
+def tree_variables():
+    found = subprocess.run(["git", "grep", "--untracked", "-hoE", "KUSION_[A-Z0-9_]+", "--", ".", ":!docs/debugging.md"], cwd=ROOT,
+                           capture_output=True, text=True, check=True).stdout
+    return set(found.split())
+
+
+def test_variables_are_those_of_the_tree():
+    told = {name for cells in rows("debugging.md", 3) for name in re.findall(r"`(KUSION_[A-Z0-9_]+)`", cells[0])}
+    assert tree_variables() - told == set(), "not in the tables of docs/debugging.md"
+    assert told - tree_variables() == set(), "in docs/debugging.md, and gone from the tree"
