@@ -141,6 +141,72 @@ def test_what_cannot_be_built_has_failed_and_the_rest_runs(tree):
         "unit", "layers", "e2e", "terraform", "faults", "model", "demos"}
 
 
+@pytest.fixture(name="units")
+def fixture_units(tree):
+    """Programs of unit tests that say what they run; a file of such a name in fail/ makes one fail."""
+    for layer, suite in (("engine/walk", "walk_order"), ("controller", "hidden"), ("runtimes/io", "walk_http")):
+        source = tree / f"test/unit/{layer}/test_{suite}.c"
+        source.parent.mkdir(parents=True, exist_ok=True)
+        source.write_text(f"SUITE({suite}, TEST({suite}_holds), TEST({suite}_ends))\n")
+        program = tree / f"build/debug/bin/test_{layer.replace('/', '_')}"
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f"""#!/bin/sh
+echo "{program.name} runs:$(printf ' %s' "$@" | sed 's/ $//')"
+[ -e {tree}/fail/{program.name} ] && echo "tests: 1 passed, 2 failed" && exit 1
+echo "tests: 3 passed, 0 failed"
+""")
+        program.chmod(0o755)
+    return tree
+
+
+@pytest.mark.parametrize("names, expected", [
+    (["engine/walk"], ["test_engine_walk runs:"]),
+    (["walk"], ["test_engine_walk runs:"]),
+    (["controller"], ["test_controller runs:"]),
+    (["walk_http"], ["test_runtimes_io runs: walk_http"]),
+    (["walk_order_ends", "hidden"], ["test_controller runs: hidden", "test_engine_walk runs: walk_order_ends"]),
+    (["walk", "walk_order"], ["test_engine_walk runs:"]),
+])
+def test_units_are_run_by_folder_suite_and_test(units, names, expected):
+    result = run(units, "unit", *names)
+    assert result.returncode == 0, result
+    assert sorted(re.findall("^test_.* runs:.*$", result.stdout, re.M)) == expected
+    assert result.stdout.splitlines()[-1] == f"{3 * len(expected)} passed, 0 failed"
+
+
+def test_the_units_of_what_changed_are_run(units):
+    def git(*arguments):
+        identity = ("-c", "user.name=x", "-c", "user.email=x@example.com")
+        subprocess.run(["git", *identity, *arguments], cwd=units, check=True, capture_output=True)
+
+    git("init", "--initial-branch", "main")
+    git("add", ".")
+    git("commit", "--message", "all")
+    nothing = run(units, "changed")
+    assert nothing.returncode == 1 and "nothing that has unit tests differs" in nothing.stderr
+    git("switch", "--create", "work")
+    (units / "engine/walk").mkdir(parents=True)
+    (units / "engine/walk/walk.c").touch()
+    git("add", ".")
+    git("commit", "--message", "more")
+    with (units / "test/unit/runtimes/io/test_walk_http.c").open("a") as source:
+        source.write("\n")
+    result = run(units, "changed")
+    assert result.returncode == 0, result
+    assert re.findall("^test_.* runs:", result.stdout, re.M) == ["test_engine_walk runs:", "test_runtimes_io runs:"]
+
+
+def test_a_unit_that_fails_is_counted(units):
+    mark(units, "fail", "test_runtimes_io")
+    result = run(units, "unit", "walk", "io")
+    assert result.returncode == 1 and result.stdout.splitlines()[-1] == "4 passed, 2 failed"
+
+
+def test_a_name_that_no_unit_has_is_said(units):
+    result = run(units, "unit", "walk", "wolk")
+    assert result.returncode == 1 and "called 'wolk'" in result.stderr
+
+
 def test_tsan_that_cannot_be_built_has_failed(tree):
     mark(tree, "unbuilt", "tsan")
     result = run(tree)

@@ -43,23 +43,47 @@ void expect_true(int condition, const char *what, const char *note, const char *
     check(condition, text, file, line);
 }
 
-static bool is_wanted(const char *name, int argc, char **argv)
+/* Whether an argument is this name. */
+static bool is_named(const char *name, int argc, char **argv)
 {
     for (int i = 1; i < argc; i++)
         if (strcmp(argv[i], name) == 0)
             return true;
-    return argc < 2;
+    return false;
 }
 
-static int add_to_registry(const struct suite *suite)
+static bool has_test(const struct suite *suite, const char *name)
 {
-    CU_pSuite registered = CU_add_suite(suite->name, NULL, NULL);
-
-    if (!registered)
-        return -1;
     for (size_t i = 0; i < suite->n_tests; i++)
-        if (!CU_add_test(registered, suite->tests[i].name, suite->tests[i].run))
+        if (strcmp(suite->tests[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static bool is_known(const char *name)
+{
+    for (const struct suite *suite = suites; suite; suite = suite->next)
+        if (strcmp(suite->name, name) == 0 || has_test(suite, name))
+            return true;
+    fprintf(stderr, "%s: there is no such suite or test\n", name);
+    return false;
+}
+
+static int add_to_registry(const struct suite *suite, int argc, char **argv)
+{
+    bool is_whole = argc < 2 || is_named(suite->name, argc, argv);
+    CU_pSuite registered = NULL;
+
+    for (size_t i = 0; i < suite->n_tests; i++) {
+        const struct suite_test *test = &suite->tests[i];
+
+        if (!is_whole && !is_named(test->name, argc, argv))
+            continue;
+        if (!registered)
+            registered = CU_add_suite(suite->name, NULL, NULL);
+        if (!registered || !CU_add_test(registered, test->name, test->run))
             return -1;
+    }
     return 0;
 }
 
@@ -67,10 +91,13 @@ int main(int argc, char **argv)
 {
     unsigned failures, ran;
 
+    for (int i = 1; i < argc; i++)
+        if (!is_known(argv[i]))
+            return 2;
     if (CU_initialize_registry() != CUE_SUCCESS)
         return 2;
     for (const struct suite *suite = suites; suite; suite = suite->next)
-        if (is_wanted(suite->name, argc, argv) && add_to_registry(suite) < 0) {
+        if (add_to_registry(suite, argc, argv) < 0) {
             fprintf(stderr, "%s: %s\n", suite->name, CU_get_error_msg());
             return 2;
         }

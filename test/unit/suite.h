@@ -5,7 +5,7 @@
  *     SUITE(json_read, TEST(reads_numbers_as_written), TEST(refuses_duplicate_keys))
  *
  * All suites linked into a program register themselves; suite.c has main(),
- * which runs them all, or those named on the command line.
+ * which runs them all, or the suites and tests that the command line names.
  */
 #ifndef TEST_UNIT_SUITE_H
 #define TEST_UNIT_SUITE_H

@@ -34,6 +34,7 @@ static pid_t start(char *const *arguments, int to)
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (size_t i = 0; i < ARRAY_SIZE(rights_to_look); i++)
         prctl(PR_CAPBSET_DROP, rights_to_look[i]);
+    setenv("KUSION_TEST_HIDDEN", "1", 1);
     dup2(to, STDOUT_FILENO);
     dup2(to, STDERR_FILENO);
     execv(arguments[0], arguments);

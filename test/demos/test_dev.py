@@ -1,0 +1,39 @@
+"""hack/dev and hack/state, as CONTRIBUTING.md has them: the operator of the checkout at work."""
+
+import subprocess
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def eventually(found, patience=60):
+    end = time.monotonic() + patience
+    while not (result := found()):
+        assert time.monotonic() < end
+        time.sleep(0.2)
+    return result
+
+
+def test_the_loop(begin):
+    """A Spec is applied, its State is shown, and a source that changes starts the operator again."""
+    dev = begin("dev", "--log-level", "debug")
+
+    def typed(command):
+        return subprocess.run(["bash", "-c", f'eval "$(hack/controlplane env dev)"; {command}'], cwd=ROOT, text=True,
+                              env=dev.environment, capture_output=True, timeout=120, check=False)
+
+    dev.read_until("the operator runs")
+    kubectl = "hack/controlplane kubectl dev --"
+    done = typed(f"{kubectl} apply -n team-a -f examples/guestbook.yaml && "
+                 f"{kubectl} wait -n team-a spec/guestbook --for=condition=Ready --timeout=60s")
+    assert done.returncode == 0, done
+    shown = eventually(lambda: typed("hack/state show team-a/guestbook").stdout)
+    assert '"id": "apps/v1:Deployment:team-a:redis"' in shown and '"status": "applied"' in shown
+    (ROOT / "controller/main.c").touch()
+    dev.read_until("the operator runs")
+    dev.interrupt()
+    status, said = dev.end()
+    assert status == 130, said
+    assert typed("hack/controlplane down dev").returncode == 0
+    assert not dev.leftovers()
