@@ -314,9 +314,9 @@ static int read_lost(struct attempt *attempt, struct ledger *ledger, struct reca
     _cleanup_(release_free_p) struct release *latest = NULL;
     int r;
 
-    recall_read(run, ledger, ret);
-    if (!ret->is_needed)
-        return 0;
+    r = recall_read(run, ledger, false, ret, error);
+    if (r < 0 || !ret->is_needed)
+        return r;
     ret->known.only_listed = run->is_namespace_terminating;
     if (run->is_namespace_terminating || !ret->is_gone)
         return 0;

@@ -40,6 +40,7 @@ class InObjects:
     """ConfigMaps and Secrets."""
 
     KINDS = ("configmaps", "secrets")
+    keeps_releases = True
     flags = ()
 
     def __init__(self, cluster, folder):
@@ -71,6 +72,8 @@ class InObjects:
 
 
 class InFiles:
+    keeps_releases = False  # they are in the folder
+
     def __init__(self, cluster, folder):
         self.folder, self.other = folder / "state", folder / "copy"
         self.folder.mkdir()
@@ -109,6 +112,8 @@ STORES = [pytest.param(InObjects, id="objects"), pytest.param(InFiles, id="files
 
 
 class Life:
+    needs_releases = False
+
     def __init__(self, cluster, tenant, backend, phase):
         self.cluster, self.tenant, self.phase = cluster, tenant, phase
         self.world, self.address = backend.worlds["w"], backend.address("w")
@@ -325,8 +330,24 @@ class Rolled(Ready):
         self.cluster.api.delete(self.spec.path).must()
 
 
+class Restored(Changed):
+    """It was made again by a backup's tool, without its status, beside Releases of the earlier one. It
+    has lost a ConfigMap, and a thing, of which these alone tell."""
+
+    needs_releases = True
+
+    def while_down(self):
+        releases = f"/apis/api.kusion.io/v1/namespaces/{self.tenant}/releases"
+        for one in self.spec.releases():
+            self.cluster.api.patch(f"{releases}/{one['metadata']['name']}",
+                                   {"metadata": {"ownerReferences": None}}).must()
+        self.cluster.api.patch(self.spec.path, {"metadata": {"finalizers": None}}).must()
+        self.spec.delete()
+        super().while_down()
+
+
 PHASES = {kind.__name__.lower(): kind
-          for kind in (Ready, Changed, Deleted, Failed, First, Growing, Destroying, Rolled)}
+          for kind in (Ready, Changed, Deleted, Failed, First, Growing, Destroying, Rolled, Restored)}
 
 
 # ---- The operator ----
@@ -335,7 +356,8 @@ PHASES = {kind.__name__.lower(): kind
 class World:
     def __init__(self, cluster, tenant, backend, store, phases=PHASES):
         self.cluster, self.store, self.backend, self.operator = cluster, store, backend, None
-        self.lives = [kind(cluster, tenant, backend, name) for name, kind in phases.items()]
+        self.lives = [kind(cluster, tenant, backend, name) for name, kind in phases.items()
+                      if store.keeps_releases or not kind.needs_releases]
 
     def start(self):
         flags = things_flags("--concurrent", "32", *self.store.flags)
