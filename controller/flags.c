@@ -92,7 +92,7 @@ static const struct flag {
          "disk that these copies take at most"),
     FLAG("terraform-memory", FLAG_SIZE, terraform_memory, NULL,
          "memory of all providers; beyond it a process waits until another has ended; default: "
-         "three quarters of the container's limit"),
+         "five eighths of the container's limit"),
     FLAG("terraform-allow-unconfined", FLAG_BOOL, terraform_allow_unconfined, "false",
          "run them also where the kernel has no Landlock: they can read all that the operator can"),
     FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",

@@ -119,6 +119,8 @@ struct runtime_target {
     const char *id;
     enum target_part part;
     const struct value *attributes; /* references resolved; NULL: the object is to be deleted */
+    const struct value *written;    /* plan(): the attributes as the Spec has them, with references,
+                                       else of the same form; NULL: a deletion */
     const struct value *extensions; /* references resolved; for a deletion, as recorded in State; or
                                        NULL */
     const struct record *prior;     /* the record in State; NULL: no record, TARGET_NEW, or a record
@@ -336,7 +338,8 @@ struct runtime_ops {
     /* May be NULL. Lists the objects that carry the mark of the session's Spec, of the kinds and in
      * the places of `ids`, an array. *ret: a reference to an array of {id, attributes, listed}: the
      * id as in `ids` where it is one of them, attributes that name the object. Where the list is
-     * refused, the ids themselves, which may name nothing (listed is false). */
+     * refused, the ids themselves, which may name nothing (listed is false). The deadline is that
+     * of the first list: each that is answered may put it off. */
     int (*list_own)(struct runtime_session *session, const struct value *ids,
                     const struct runtime_call *call, const struct value **ret,
                     struct error *error);

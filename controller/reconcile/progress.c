@@ -39,8 +39,6 @@ static struct verdict verdict_of(const char *message)
     return (struct verdict){"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
 }
 
-/* summary: in place of the message, in a column; NULL: the message. is_count: nothing is new but
- * how much is done. */
 /* State says so first: State with less is older (recall.h). 0: it does not yet. */
 static int64_t unfinished_of(const struct attempt *attempt)
 {
@@ -60,6 +58,8 @@ static bool lacks_unfinished(const struct attempt *attempt)
            run_unfinished(&attempt->run) != unfinished;
 }
 
+/* summary: in place of the message, in a column; NULL: the message. is_count: nothing is new but
+ * how much is done. */
 static int write_spec(struct attempt *attempt, const char *message, const char *summary,
                       bool is_count, struct error *error)
 {

@@ -50,7 +50,7 @@ struct entry {
     const struct plan_change *change;
     const struct operation_result *result;
     enum plan_action action;
-    const struct value *fields; /* owned; NULL: none */
+    const struct value *fields; /* owned; NULL: none, or not listed */
     size_t n_fields;            /* that there are, in `fields` or not */
     const char *note;           /* beside the errors; NULL: none */
 };
@@ -96,24 +96,38 @@ static const char *find_note(const struct entry *entry)
     return is_done && entry->action == PLAN_CREATE ? NULL : change->reason; /* it was tried now */
 }
 
+static size_t count_fields(const struct diff *diff)
+{
+    if (!diff)
+        return 0;
+    return diff->total > diff->n_fields ? diff->total : diff->n_fields;
+}
+
+/* The fields are counted; entry_list_fields() lists them. */
 static void entry_init(const struct report_source *source, size_t i, const struct strmap *earlier,
                        struct entry *ret)
 {
     const struct operation_result *result = source->results ? &source->results->items[i] : NULL;
     const struct plan_change *change = result ? result->change : &source->plan->changes[i];
-    const struct diff *diff = change->diff;
 
-    *ret = (struct entry){
-        .change = change, .result = result, .action = result ? result->action : change->action};
+    *ret = (struct entry){.change = change,
+                          .result = result,
+                          .action = result ? result->action : change->action,
+                          .n_fields = count_fields(change->diff)};
     ret->note = find_note(ret);
-    if (diff && diff->n_fields) {
-        ret->fields = list_fields(diff);
-        ret->n_fields = diff->total > diff->n_fields ? diff->total : diff->n_fields;
-    } else if (is_done_earlier(ret)) {
+    if (!ret->n_fields && is_done_earlier(ret)) {
         _cleanup_free_ char *id = utf8_show(change->id);
 
         take_earlier(ret, strmap_get(earlier, id));
     }
+}
+
+static void entry_list_fields(struct entry *entry)
+{
+    const struct diff *diff = entry->change->diff;
+
+    if (diff && diff->n_fields)
+        entry->fields = list_fields(diff);
 }
 
 static void entry_done(struct entry *entry)
@@ -240,6 +254,7 @@ static const struct value *make_entry(const struct listing *listing, size_t i, s
     size_t bytes;
 
     entry_init(listing->source, i, &listing->earlier, &entry);
+    entry_list_fields(&entry);
     bytes = entry.fields ? length_of(entry.fields) : 0;
     value = entry_value(&entry, bytes <= *room);
     if (bytes <= *room)

@@ -149,12 +149,17 @@ void err_add_hints(struct error *error, const char *message)
     }
 }
 
+size_t err_size(const struct error *error)
+{
+    return error ? offsetof(struct error, message) + strlen(error->message) + 1 : 0;
+}
+
 int err_copy(struct error *to, const struct error *from)
 {
     if (!from || !from->code)
         return 0;
     if (to && to != from)
-        *to = *from;
+        memcpy(to, from, err_size(from));
     return from->code;
 }
 
@@ -166,8 +171,7 @@ void err_clear(struct error *error)
 
 struct error *err_new(const struct error *error)
 {
-    struct error *copy = NEW(struct error);
+    size_t size = err_size(error);
 
-    *copy = *error;
-    return copy;
+    return memcpy(mem_new(size), error, size);
 }

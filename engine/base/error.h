@@ -17,6 +17,7 @@
 
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "engine/base/cleanup.h"
 
@@ -84,8 +85,11 @@ int err_copy(struct error *to, const struct error *from);
 
 void err_clear(struct error *error);
 
-/* A copy on the heap, for structs that rarely hold an error; free(). */
+/* A copy on the heap, for what lives long or is many; free(). It ends where the message ends, so
+ * it is read, and copied by err_copy(), and nothing else is done with it. */
 struct error *err_new(const struct error *error);
+/* Bytes of such a copy. error NULL: 0. */
+size_t err_size(const struct error *error);
 
 /* The default reason of a code: "NotFound". */
 const char *err_reason(int code);

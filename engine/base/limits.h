@@ -53,8 +53,9 @@
 #define LIMIT_DIFF_BYTES  (256u << 10)
 #define LIMIT_DIFF_VALUE  256
 /* Of a plan that a person is to read, no field is left out and no value cut, up to so many bytes
- * of all its resources. */
-#define LIMIT_DIFF_PLAN (4u << 20)
+ * and fields of all its resources (further ones are counted). */
+#define LIMIT_DIFF_PLAN        (4u << 20)
+#define LIMIT_DIFF_PLAN_FIELDS 16384
 
 /* Bytes of one chunk of State, before base64. The API server limits an object's data to 1 MiB,
  * base64 included. */

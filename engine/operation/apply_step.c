@@ -190,6 +190,8 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
     }
     if (change->action == PLAN_DEFERRED && !can_be_planned_now(operation, change))
         return operation_defer(node, error);
+    if (node->timed_out)
+        return operation_give_up(node, error);
     if (change->is_settled && (!operation->how.verify || change->is_only_read))
         return WALK_DONE;
     verdict = visit_step(operation, node, visit, &outcome, error);

@@ -73,8 +73,10 @@ int operation_record_intents(struct operation *operation, struct error *error)
     struct plan *plan = operation->plan;
     struct batch batch = {0};
     bool is_needed = false;
-    int r = operation_move_records(operation, error);
+    int r;
 
+    operation_set_head(operation, AT_BEGIN); /* each of the writes has it */
+    r = operation_move_records(operation, error);
     for (uint32_t i = 0; i < plan->n_changes; i++) {
         struct plan_change *change = &plan->changes[i];
         struct node *node = &operation->nodes[i];
@@ -90,7 +92,6 @@ int operation_record_intents(struct operation *operation, struct error *error)
             add(&batch, (struct ledger_change){.put = intent(operation, i)});
             operation->nodes[i].is_only_intended = true;
         }
-    operation_set_head(operation, AT_BEGIN);
     /* Before deletions State is written even without changes: that fails if another leader is at
      * work. */
     if (r >= 0 && (batch.count || is_needed))

@@ -98,6 +98,12 @@ enum walk_verdict operation_defer(struct node *node, struct error *error)
     return WALK_FAILED;
 }
 
+enum walk_verdict operation_give_up(const struct node *node, struct error *error)
+{
+    err_copy(error, operation_change(node)->error);
+    return WALK_FAILED;
+}
+
 bool operation_may_heal(const struct error *error)
 {
     return error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT;
@@ -229,7 +235,10 @@ static void set_result(struct operation *operation, struct node *node, struct wa
         operation_wait_result(operation, node->index, error);
     else if (verdict == WALK_FAILED)
         operation_end_result(operation, node->index,
-                             node->is_deferred ? RESULT_DEFERRED : RESULT_FAILED, error);
+                             node->is_deferred ? RESULT_DEFERRED
+                             : node->timed_out ? RESULT_TIMED_OUT
+                                               : RESULT_FAILED,
+                             error);
     else if (is_last_half(node, visit->node))
         operation_end_result(operation, node->index, RESULT_SUCCEEDED, NULL);
 }

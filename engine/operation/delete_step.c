@@ -145,6 +145,7 @@ static int send(struct node *node, struct runtime_step *step, const struct recor
     /* State knows before the call counts as ended: nobody finds the record without the object. */
     if (r >= 0 && is_gone(outcome, step))
         land_gone(operation, node, record, late_create(node, record, outcome, asked_at));
+    operation_note_warnings(node, step, outcome);
     calls_end(calls, id);
     if (r < 0)
         node->needs_removal_plan = true;
@@ -346,6 +347,8 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
     }
     if (change->action == PLAN_DEFERRED)
         return operation_defer(node, error);
+    if (node->timed_out)
+        return operation_give_up(node, error);
     r = ledger_check(operation->ledger, error);
     if (r >= 0)
         r = operation_due_removal(operation, node, record, error);

@@ -97,8 +97,9 @@ int operation_check_lost(const struct node *node, const struct record *record,
 /* ---- Settling ---- */
 
 /* extensions: those to look it up by; NULL: those in State. */
-static int find(struct node *node, const struct record *record, const struct value *extensions,
-                struct runtime_outcome *outcome, struct error *error)
+static int read_doubtful(struct node *node, const struct record *record,
+                         const struct value *extensions, struct runtime_outcome *outcome,
+                         struct error *error)
 {
     struct runtime_target target = operation_removal_target(record);
 
@@ -198,8 +199,9 @@ static int refuse_reference(void *arg, const char *text, struct error *error)
                    text);
 }
 
-static int look(struct operation *operation, struct node *node, const struct record *doubtful,
-                const struct record **ret, struct error *error)
+static int look_for_object(struct operation *operation, struct node *node,
+                           const struct record *doubtful, const struct record **ret,
+                           struct error *error)
 {
     const struct value *words = import_words(node);
     struct record unknown = *doubtful; /* whatever an older State has of it */
@@ -212,7 +214,7 @@ static int look(struct operation *operation, struct node *node, const struct rec
     unknown.status = RECORD_CREATING;
     unknown.memory = unknown.result = NULL;
     unknown.uid = NULL;
-    r = find(node, &unknown, words, &outcome, &problem);
+    r = read_doubtful(node, &unknown, words, &outcome, &problem);
 
     if (r == ERR_UNSUPPORTED) {
         r = 0;
@@ -245,7 +247,7 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
     if (!operation_change(node)->resource && is_denied(doubtful, words_of(node)))
         r = land_absent(operation, doubtful, error);
     else if (is_to_be_found(node, doubtful))
-        r = look(operation, node, doubtful, &settled, error);
+        r = look_for_object(operation, node, doubtful, &settled, error);
     else
         return 0;
     if (r < 0) {

@@ -324,10 +324,8 @@ static void note_doubt(struct node *node, const struct error *failure)
     node->lost = str_new_n(message, (size_t)(err_hints(message) - message));
 }
 
-/* Of the plan that is carried out, which may be another one than was shown, and of the call. When
- * the outcome is recorded: its secrets are known then. */
-static void note_warnings(struct node *node, const struct runtime_step *step,
-                          const struct runtime_outcome *outcome)
+void operation_note_warnings(struct node *node, const struct runtime_step *step,
+                             const struct runtime_outcome *outcome)
 {
     _cleanup_value_ const struct value *planned = operation_redact_warnings(node, step->warnings);
     _cleanup_value_ const struct value *said = operation_redact_warnings(node, outcome->warnings);
@@ -354,7 +352,7 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
         operation_set_live(node, outcome->now.result);
         operation_confirm(operation, node, step, outcome, NULL);
     }
-    note_warnings(node, step, outcome);
+    operation_note_warnings(node, step, outcome);
     return r < 0 ? r : 0;
 }
 

@@ -25,7 +25,7 @@ static size_t memory_of_plan(const struct operation *operation, size_t index)
 {
     const struct plan_change *change = &operation->plan->changes[index];
     const struct node *node = &operation->nodes[index];
-    size_t bytes = 0;
+    size_t bytes = err_size(change->error);
 
     bytes += memory_of_step(change->step) + memory_of_step(change->removal);
     bytes += memory_of_step(node->step) + memory_of_step(node->removal);
@@ -34,16 +34,19 @@ static size_t memory_of_plan(const struct operation *operation, size_t index)
         bytes += sizeof(*change->digest) + value_memory(change->digest->unknown) +
                  value_memory(change->digest->shown.assigned);
     if (change->diff)
-        bytes += sizeof(*change->diff) + change->diff->arena.used;
+        bytes += sizeof(*change->diff) + change->diff->arena.used +
+                 change->diff->capacity * sizeof(*change->diff->fields);
     return bytes;
 }
 
 static size_t memory_of_change(const struct operation *operation, size_t index)
 {
     const struct node *node = &operation->nodes[index];
+    const struct operation_results *results = &operation->results;
+    const struct error *error = index < results->count ? results->items[index].error : NULL;
 
     return sizeof(*node) + sizeof(struct plan_change) + sizeof(struct operation_result) +
-           sizeof(struct step_change) + GRAPH_PLACES + value_memory(node->seen) +
+           sizeof(struct step_change) + GRAPH_PLACES + value_memory(node->seen) + err_size(error) +
            memory_of_plan(operation, index);
 }
 

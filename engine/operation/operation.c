@@ -1,6 +1,7 @@
 #include "engine/operation/operation.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/condition.h"
 #include "engine/base/mem.h"
@@ -74,8 +75,19 @@ static void destroy(void *arg)
     cancel_free(operation->cancel);
     arena_done(&operation->arena);
     pthread_cond_destroy(&operation->changed);
+    pthread_mutex_destroy(&operation->shown_lock);
     pthread_mutex_destroy(&operation->lock);
     free(operation);
+}
+
+/* Visits that are under way outlive the owner. */
+static void copy_digest_key(struct operation *operation, struct digest_key key)
+{
+    void *copy = arena_alloc(&operation->arena, key.length + 1);
+
+    if (key.length)
+        memcpy(copy, key.data, key.length);
+    operation->config.digest_key.data = copy;
 }
 
 int operation_new(const struct operation_config *config, struct operation **ret,
@@ -96,6 +108,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->config = *config;
     arena_init(&operation->arena);
     copy_scope(operation, &config->scope);
+    copy_digest_key(operation, config->digest_key);
     operation->config.approved = approved_plan_ref(config->approved);
     operation->config.extensions = value_ref(config->extensions);
     operation->config.scope.is_inherited = ledger_is_inherited(ledger);
@@ -105,6 +118,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->waits_for = operation->fails = STEP_NONE;
     operation->n_measured = SIZE_MAX;
     pthread_mutex_init(&operation->lock, NULL);
+    pthread_mutex_init(&operation->shown_lock, NULL);
     condition_init(&operation->changed);
     operation_make_bindings(operation);
     operation->task =

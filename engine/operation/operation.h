@@ -69,7 +69,7 @@ struct operation_config {
     int64_t timeout;             /* ms without progress. Calls with limits of their own that take
                                     longer are not counted */
     struct cancel *cancel;       /* for operation_new() alone */
-    struct digest_key digest_key;   /* of plan_digest(); borrowed. With it, and without an approved
+    struct digest_key digest_key;   /* of plan_digest(); copied. With it, and without an approved
                                        plan, each live object is freed when its change is planned;
                                        length 0: when the operation is freed */
     bool keeps_state; /* when nothing is wanted, and all is gone: State stays, with its head alone.

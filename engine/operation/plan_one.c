@@ -186,6 +186,7 @@ static int plan_resource(struct operation *operation, struct node *node,
     struct runtime_target target = {
         .id = change->id,
         .part = part_of(node, record),
+        .written = resource->attributes,
         .prior = operation_is_doubtful(prior) ? NULL : prior,
         .was_unknown = approved && approved_plan_has_unknown(approved, change),
         .is_too_early = !is_due && operation_is_too_early(node),

@@ -50,16 +50,25 @@ static void hide_before(struct diff *diff)
             diff->fields[i].from = REDACTED;
 }
 
-/* A thorough plan is for a person to read: nothing is left out, as long as there is room. */
-static void compare(struct operation *operation, const struct value *before,
-                    const struct value *after, struct diff *ret)
+static size_t room_beside(size_t used, size_t most)
 {
-    size_t used = atomic_load(&operation->shown);
-    const struct diff_bounds whole = {SIZE_MAX, used < LIMIT_DIFF_PLAN ? LIMIT_DIFF_PLAN - used : 0,
-                                      SIZE_MAX};
+    return used < most ? most - used : 0;
+}
 
-    diff_values(before, after, operation->config.scope.thorough ? &whole : &diff_brief, ret);
-    atomic_fetch_add(&operation->shown, ret->arena.used);
+/* A thorough plan is for a person to read: nothing is left out, as long as there is room. One visit
+ * at a time takes of that, and each all that it needs. */
+static void compare_thoroughly(struct operation *operation, const struct value *before,
+                               const struct value *after, struct diff *ret)
+{
+    struct diff_bounds room = {.value = SIZE_MAX};
+
+    pthread_mutex_lock(&operation->shown_lock);
+    room.fields = room_beside(operation->shown_fields, LIMIT_DIFF_PLAN_FIELDS);
+    room.bytes = room_beside(operation->shown_bytes, LIMIT_DIFF_PLAN);
+    diff_values(before, after, &room, ret);
+    operation->shown_fields += ret->n_fields;
+    operation->shown_bytes += ret->arena.used;
+    pthread_mutex_unlock(&operation->shown_lock);
 }
 
 /* The diff of a change. Values that are secret in the attributes are hidden in it, by their place.
@@ -78,7 +87,10 @@ static void show_difference(struct operation *operation, struct plan_change *cha
     if (!is_shown)
         return;
     change->diff = NEW(struct diff);
-    compare(operation, before, after, change->diff);
+    if (operation->config.scope.thorough)
+        compare_thoroughly(operation, before, after, change->diff);
+    else
+        diff_values(before, after, &diff_brief, change->diff);
     if (step->hides_before)
         hide_before(change->diff);
 }
@@ -260,6 +272,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     struct node *node = &operation->nodes[visit->node];
     struct slot large = operation_slot(operation);
     int64_t asked_at = operation_asked_at(node, false);
+    int64_t deadline = operation_call(operation, NULL).deadline;
     enum walk_verdict verdict = WALK_DONE;
     struct planned planned = {0};
     struct error error = {0};
@@ -279,6 +292,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         operation_take_moved(operation, change);
         operation_plan_one(operation, node, change->record, false, &planned, &error);
     }
+    node->timed_out = error.code == ERR_TIMEOUT && operation_now(operation) >= deadline;
     if (is_awaited(operation, change, &planned, &error, asked_at))
         verdict = wait_for_create(operation, change, visit);
     else

@@ -33,7 +33,6 @@
 #define ENGINE_OPERATION_PRIVATE_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include "engine/base/strmap.h"
 #include "engine/base/timestamp.h"
@@ -74,6 +73,7 @@ struct node {
     bool is_read;                   /* for references, at the moment. Under the lock */
     bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
     bool is_applied;                /* this operation applied it, or found it as wanted */
+    bool timed_out;                 /* its plan had all of `timeout`, and got no answer */
     bool is_done;                   /* it has done its work, and is gone: it is not looked at */
     bool is_behind_change;          /* as planned, it is to be changed, or something before it is */
     bool is_delete_sent;
@@ -134,7 +134,8 @@ struct operation {
     struct spec *spec; /* NULL: nothing is wanted */
     struct plan *plan;
     bool is_planned; /* the plan is whole: it can be shown, stale or not */
-    atomic_size_t shown; /* bytes of its diffs */
+    pthread_mutex_t shown_lock;       /* held while a thorough diff is made. Under it: */
+    size_t shown_fields, shown_bytes; /* of all thorough diffs */
     struct node *nodes; /* of the plan's changes */
     struct strmap moved;   /* old id -> the Spec's resource that gets its record; set before
                               planning, with those that count */
@@ -269,8 +270,8 @@ int64_t operation_asked_at(const struct node *node, bool is_due);
 int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
                        bool is_due, struct planned *ret, struct error *error);
 /* Plans only the deletion of the old object of a replacement: ret->removal. */
-int operation_plan_removal(struct operation *operation, struct node *node,
-                           const struct record *old, struct planned *ret, struct error *error);
+int operation_plan_removal(struct operation *operation, struct node *node, const struct record *old,
+                           struct planned *ret, struct error *error);
 
 /* ---- moved.c: resources that got another id ---- */
 
@@ -437,6 +438,8 @@ enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
 int operation_set_deferred(const struct node *node, const char *reason, struct error *error);
 /* The visit of a change that was planned as DEFERRED, and is left so. */
 enum walk_verdict operation_defer(struct node *node, struct error *error);
+/* The visit of a change whose plan timed out: another try would take as long again. */
+enum walk_verdict operation_give_up(const struct node *node, struct error *error);
 /* No answer, or one that asks to try again; a refusal does not heal. */
 bool operation_may_heal(const struct error *error);
 /* Parks it after such an error; FAILED for others. */
@@ -476,6 +479,10 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
  * how the object is then; the caller cleans it up. */
 int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
                    struct observation *ret_now, struct error *error);
+/* Of the plan that is carried out, which may be another one than was shown, and of the call. When
+ * the outcome is recorded: its secrets are known then. */
+void operation_note_warnings(struct node *node, const struct runtime_step *step,
+                             const struct runtime_outcome *outcome);
 /* Tells State that there is a resource that is only read, if that is not known, or was another. */
 void operation_note_reading(struct operation *operation, struct node *node,
                             const struct runtime_step *step);

@@ -16,7 +16,7 @@ struct recalling {
     size_t n_changes, capacity;
 };
 
-static void add(struct recalling *recall, struct ledger_change change)
+static void add_change(struct recalling *recall, struct ledger_change change)
 {
     recall->changes =
         mem_grow(recall->changes, recall->n_changes, &recall->capacity, sizeof(*recall->changes));
@@ -31,7 +31,7 @@ static void recall_done(struct recalling *recall)
     ledger_records_done(&recall->records);
 }
 
-static bool is_recorded(const struct recalling *recall, const char *id)
+static bool has_record(const struct recalling *recall, const char *id)
 {
     _cleanup_(record_unref_p) const struct record *record =
         ledger_get(recall->operation->ledger, id, NULL);
@@ -60,7 +60,8 @@ static void list_ids(const struct recalling *recall, const char *type, bool with
 
 /* ---- Objects that State alone knows ---- */
 
-static const struct record *lost(const struct recalling *recall, const char *id, const char *type)
+static const struct record *make_lost(const struct recalling *recall, const char *id,
+                                      const char *type)
 {
     return record_new(&(struct record){.status = RECORD_CREATING,
                                        .id = id,
@@ -81,9 +82,9 @@ static void doubt_record(struct recalling *recall, const struct record *record,
         return;
     doubted.lost_revision = recall->known->revision;
     if (recall->known->is_whole && !strmap_get(inventory, record->id))
-        add(recall, (struct ledger_change){.id = record->id});
+        add_change(recall, (struct ledger_change){.id = record->id});
     else
-        add(recall, (struct ledger_change){.put = record_new(&doubted)});
+        add_change(recall, (struct ledger_change){.put = record_new(&doubted)});
 }
 
 static void recall_recorded(struct recalling *recall, const char *type)
@@ -95,8 +96,8 @@ static void recall_recorded(struct recalling *recall, const char *type)
         if (str_equal(recall->records.items[i]->type, type))
             doubt_record(recall, recall->records.items[i], &inventory);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&inventory, e));)
-        if (!is_recorded(recall, e->key))
-            add(recall, (struct ledger_change){.put = lost(recall, e->key, type)});
+        if (!has_record(recall, e->key))
+            add_change(recall, (struct ledger_change){.put = make_lost(recall, e->key, type)});
     strmap_done(&inventory);
 }
 
@@ -109,25 +110,24 @@ static bool is_wanted(const struct recalling *recall, const char *id)
 
 /* As if its creation had been begun: it is looked for, and goes if it is the Spec's. The mark stays
  * on what was left where it is, by `prune: false`, say: a whole inventory does not have that. */
-static void expect(struct recalling *recall, const char *type, const struct strmap *inventory,
-                   const struct value *found)
+static void expect_object(struct recalling *recall, const char *type,
+                          const struct strmap *inventory, const struct value *found)
 {
     const char *id = value_get_string(found, "id");
     bool is_listed = value_bool(value_get(found, "listed"), false);
     bool was_left = recall->known->is_whole && !strmap_get(inventory, id);
+    const struct record intent = {.status = RECORD_INTENT,
+                                  .id = id,
+                                  .type = type,
+                                  .attributes = value_get(found, "attributes"),
+                                  .revision = recall->known->revision,
+                                  .action = PLAN_CREATE,
+                                  .call = {.term = ledger_term(recall->operation->ledger)}};
 
     if ((recall->known->only_listed && !is_listed) || was_left || is_wanted(recall, id) ||
-        is_recorded(recall, id))
+        has_record(recall, id))
         return;
-    add(recall,
-        (struct ledger_change){.put = record_new(&(struct record){
-                                   .status = RECORD_INTENT,
-                                   .id = id,
-                                   .type = type,
-                                   .attributes = value_get(found, "attributes"),
-                                   .revision = recall->known->revision,
-                                   .action = PLAN_CREATE,
-                                   .call = {.term = ledger_term(recall->operation->ledger)}})});
+    add_change(recall, (struct ledger_change){.put = record_new(&intent)});
 }
 
 static const struct value *to_list(const struct strmap *ids)
@@ -180,7 +180,7 @@ static int recall_marked(struct recalling *recall, struct runtime *runtime, stru
     if (value_count(list))
         r = list_own(recall, runtime, list, &found, error);
     for (size_t i = 0; r >= 0 && i < value_count(found); i++)
-        expect(recall, type, &inventory, value_at(found, i));
+        expect_object(recall, type, &inventory, value_at(found, i));
     strmap_done(&inventory);
     return r;
 }
@@ -188,7 +188,7 @@ static int recall_marked(struct recalling *recall, struct runtime *runtime, stru
 /* ---- All ---- */
 
 /* With what is recalled, in one write: it is done once. */
-static int save(struct recalling *recall, struct error *error)
+static int save_recalled(struct recalling *recall, struct error *error)
 {
     struct ledger *ledger = recall->operation->ledger;
     struct arena arena = ARENA_INIT;
@@ -226,7 +226,7 @@ int operation_recall(struct operation *operation, const struct spec *spec,
             r = recall_marked(&recall, runtime, error);
     }
     if (r >= 0)
-        r = save(&recall, error);
+        r = save_recalled(&recall, error);
     recall_done(&recall);
     return r;
 }

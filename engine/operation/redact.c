@@ -9,6 +9,9 @@
 #include "engine/base/redaction.h"
 #include "engine/operation/private.h"
 
+/* Of one change: in each, all its secrets are read. */
+#define MOST_ROUNDS 16
+
 /* Two records, five steps, and what the node has. */
 #define MOST_VALUES (2 * 3 + 5 * 7 + 3)
 
@@ -126,6 +129,7 @@ struct round {
     struct redaction *redaction;
     struct searched *items;
     size_t count, capacity;
+    size_t n_before; /* rounds that ended */
 };
 
 static void replace(const struct searched *searched, const char *text)
@@ -147,23 +151,29 @@ static void end_round(struct round *round)
     }
     redaction_free(round->redaction);
     round->redaction = redaction_new();
+    round->n_before += round->count > 0;
     round->count = 0;
 }
 
-/* A text that does not fit by itself cannot be searched, and is hidden whole. */
+/* False: it is too long by itself, or the last round is full. */
+static bool add_to_round(struct round *round, const char *text)
+{
+    if (redaction_add(round->redaction, text))
+        return true;
+    if (round->n_before + 1 == MOST_ROUNDS)
+        return false;
+    end_round(round);
+    return redaction_add(round->redaction, text);
+}
+
+/* A text that is not searched is hidden whole. */
 static void add_text(struct round *round, const char **text, struct diff_field *field)
 {
     const struct searched searched = {text, field};
-    bool is_added;
 
     if (!*text)
         return;
-    is_added = redaction_add(round->redaction, *text);
-    if (!is_added) {
-        end_round(round);
-        is_added = redaction_add(round->redaction, *text);
-    }
-    if (!is_added) {
+    if (!add_to_round(round, *text)) {
         replace(&searched, REDACTED);
         return;
     }

@@ -295,15 +295,12 @@ void operation_results(struct operation *operation, struct operation_results *re
     ret->count = n;
     for (size_t i = 0; i < n; i++) {
         const struct operation_result *from = &operation->results.items[i];
-        struct error *copy;
+        size_t size = err_size(from->error);
 
         ret->items[i] = *from;
         ret->items[i].warnings = value_ref(from->warnings);
-        if (!from->error)
-            continue;
-        copy = ARENA_NEW(&ret->arena, struct error);
-        *copy = *from->error;
-        ret->items[i].error = copy;
+        if (from->error)
+            ret->items[i].error = memcpy(arena_alloc(&ret->arena, size), from->error, size);
     }
     pthread_mutex_unlock(&operation->lock);
 }

@@ -9,9 +9,9 @@
 #include "engine/base/str.h"
 
 /* Of what two values have in common, bytes that are shown before and after what differs: back to
- * the beginning of the line, where that is near. */
+ * the beginning of the line, where that is so near that what differs is not cut off. */
 #define CONTEXT_BYTES 64
-#define LINE_BYTES    256
+#define LINE_BYTES    (LIMIT_DIFF_VALUE - CONTEXT_BYTES)
 
 const struct diff_bounds diff_brief = {LIMIT_DIFF_FIELDS, LIMIT_DIFF_BYTES, LIMIT_DIFF_VALUE};
 

@@ -27,7 +27,7 @@ struct diff_field {
     const char *path;      /* "spec.replicas", "spec.template.spec.containers[0].args[1]" */
     const char *from, *to; /* JSON_VISIBLE, with parts left out as above; NULL: absent */
     bool is_redacted; /* some of this is hidden, though the field is not sensitive itself: it
-                         has text of a secret, or is too long to be searched for that */
+                         has text of a secret, or there is too much to be searched for that */
 };
 
 struct diff {

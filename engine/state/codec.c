@@ -161,32 +161,6 @@ static int decode_marked(const struct buf *bytes, const struct value **ret, stru
 
 /* ---- A journal's entry ---- */
 
-static void add_number_if(struct value_builder *b, const char *key, int64_t before, int64_t now)
-{
-    if (before == now)
-        return;
-    value_key(b, key);
-    value_add_int(b, now);
-}
-
-static void add_text_if(struct value_builder *b, const char *key, const char *before,
-                        const char *now)
-{
-    if (str_equal(before, now))
-        return;
-    value_key(b, key);
-    value_add_string(b, now);
-}
-
-static void add_value_if(struct value_builder *b, const char *key, const struct value *before,
-                         const struct value *now)
-{
-    if (before == now || value_equal(before, now))
-        return;
-    value_key(b, key);
-    value_add(b, now);
-}
-
 static const struct value *head_changes(const struct state_head *before,
                                         const struct state_head *head)
 {
@@ -194,16 +168,15 @@ static const struct value *head_changes(const struct state_head *before,
     const struct value *fields = NULL;
 
     value_begin_object(b);
-    add_text_if(b, "specUid", before->spec_uid, head->spec_uid);
-    add_number_if(b, "revision", before->revision, head->revision);
-    add_number_if(b, "appliedRevision", before->applied_revision, head->applied_revision);
-    add_number_if(b, "recalledRevision", before->recalled_revision, head->recalled_revision);
-    add_number_if(b, "generation", before->generation, head->generation);
-    add_number_if(b, "progressedAt", before->progressed_at, head->progressed_at);
-    add_text_if(b, "operationUid", before->operation_uid, head->operation_uid);
-    add_number_if(b, "epoch", before->epoch, head->epoch);
-    add_value_if(b, "policy", before->policy, head->policy);
-    add_value_if(b, "hold", before->hold, head->hold);
+    for (size_t i = 0; i < N_HEAD_FIELDS; i++) {
+        _cleanup_value_ const struct value *was = head_field_value(&head_fields[i], before);
+        _cleanup_value_ const struct value *now = head_field_value(&head_fields[i], head);
+
+        if (value_equal(was, now))
+            continue;
+        value_key(b, head_fields[i].name);
+        value_add(b, now);
+    }
     value_end_object(b);
     value_builder_finish(b, &fields, NULL);
     return fields;
@@ -222,70 +195,17 @@ int entry_encode(const struct state_head *before, const struct state_head *head,
     return encode_marked(entry, ret, error);
 }
 
-static int number_from(const struct value *fields, const char *key, int64_t *ret,
-                       struct error *error)
-{
-    return value_get(fields, key) ? member_int(fields, key, ret, error) : 0;
-}
-
-/* Absent: as before. null: none. */
-static int text_from(const struct value *fields, const char *key, const char **ret,
-                     struct error *error)
-{
-    const struct value *text = value_get(fields, key);
-
-    if (text && value_type(text) == VALUE_NULL)
-        *ret = NULL;
-    else if (text)
-        return member_text_if(fields, key, ret, error);
-    return 0;
-}
-
-static void value_from(const struct value *fields, const char *key, const struct value **ret)
-{
-    const struct value *value = value_get(fields, key);
-
-    if (value)
-        *ret = value_type(value) == VALUE_NULL ? NULL : value;
-}
-
 static int apply_head(struct state *state, const struct value *fields, int64_t serial,
                       struct error *error)
 {
-    static const char *const known[] = {"specUid",
-                                        "revision",
-                                        "appliedRevision",
-                                        "recalledRevision",
-                                        "generation",
-                                        "progressedAt",
-                                        "operationUid",
-                                        "epoch",
-                                        "policy",
-                                        "hold",
-                                        NULL};
+    static const char *const others[] = {"specUid", NULL};
     struct state_head head = *state_head(state);
-    int r = members_check(fields, known, error);
+    int r = head_members_check(fields, others, error);
 
-    if (r >= 0)
-        r = text_from(fields, "specUid", &head.spec_uid, error);
-    if (r >= 0)
-        r = number_from(fields, "revision", &head.revision, error);
-    if (r >= 0)
-        r = number_from(fields, "appliedRevision", &head.applied_revision, error);
-    if (r >= 0)
-        r = number_from(fields, "recalledRevision", &head.recalled_revision, error);
-    if (r >= 0)
-        r = number_from(fields, "generation", &head.generation, error);
-    if (r >= 0)
-        r = number_from(fields, "progressedAt", &head.progressed_at, error);
-    if (r >= 0)
-        r = text_from(fields, "operationUid", &head.operation_uid, error);
-    if (r >= 0)
-        r = number_from(fields, "epoch", &head.epoch, error);
+    for (size_t i = 0; r >= 0 && i < N_HEAD_FIELDS; i++)
+        r = head_field_read(&head_fields[i], fields, &head, error);
     if (r < 0)
         return r;
-    value_from(fields, "policy", &head.policy);
-    value_from(fields, "hold", &head.hold);
     head.serial = (uint64_t)serial;
     state_set_head(state, &head);
     return 0;

@@ -159,7 +159,7 @@ struct ledger {
     uint64_t tried_ticket; /* the highest ticket that waited when the last attempt began */
     struct error failure;  /* error of the last attempt; code 0: it succeeded */
     int64_t late_since;    /* ms, monotonic: the first attempt of those that did not succeed, or of
-                              one under way; 0: none */
+                              one under way; 0: nothing waits */
     char *late_why;        /* the last error since then; NULL: there was no answer yet */
 };
 

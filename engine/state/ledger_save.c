@@ -280,9 +280,9 @@ static void work(struct ledger *ledger, int64_t patience)
         answer_waiting(ledger, waiting, &problem);
     if (problem.code == ERR_FENCED)
         ledger_write_outcomes(ledger, patience);
-    if (problem.code)
+    if (problem.code && (ledger->begins || ledger_is_dirty(ledger)))
         set_late(ledger, ledger->late_since, problem.message);
-    else
+    else /* what could not be saved was answered, and undone */
         set_late(ledger, 0, NULL);
     ledger->failure = problem;
     ledger->tries++;

@@ -74,23 +74,46 @@ static const struct value *resources_to_value(const struct state *state)
     return resources;
 }
 
+/* 0 and NULL are not written, but where they are required. */
+static void add_head(struct value_builder *b, const struct state_head *head)
+{
+    for (size_t i = 0; i < N_HEAD_FIELDS; i++) {
+        const struct head_field *field = &head_fields[i];
+        _cleanup_value_ const struct value *value = head_field_value(field, head);
+        bool is_empty = !value || (field->type == HEAD_NUMBER && !value_int(value, 0));
+
+        if (field->presence == HEAD_ELSEWHERE || (field->presence == HEAD_OPTIONAL && is_empty))
+            continue;
+        value_key(b, field->name);
+        value_add(b, value);
+    }
+}
+
 const struct value *state_to_value(const struct state *state)
 {
     const struct state_head *head = state_head(state);
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *resources = resources_to_value(state);
-    _cleanup_value_ const struct value *progressed = number_if(head->progressed_at);
-    _cleanup_value_ const struct value *recalled = number_if(head->recalled_revision);
+    _cleanup_value_ const struct value *spec =
+        value_pack("{s:s, s:s, s:s?}", "namespace", head->spec_namespace, "name", head->spec_name,
+                   "uid", head->spec_uid);
+    const struct value *whole = NULL;
 
-    if (!resources)
+    if (!resources || !spec)
         return NULL;
-    return value_pack(
-        "{s:i, s:{s:s, s:s, s:s?}, s:I, s:I, s:v?, s:I, s:v?, s:s?, s:I, s:I, s:v?, s:v?, s:v}",
-        "format", STATE_FORMAT, "spec", "namespace", head->spec_namespace, "name", head->spec_name,
-        "uid", head->spec_uid, "revision", head->revision, "appliedRevision",
-        head->applied_revision, "recalledRevision", recalled, "generation", head->generation,
-        "progressedAt", progressed, "operationUid", head->operation_uid, "epoch", head->epoch,
-        "serial", (int64_t)head->serial, "policy", head->policy, "hold", head->hold, "resources",
-        resources);
+    value_begin_object(b);
+    value_key(b, "format");
+    value_add_int(b, STATE_FORMAT);
+    value_key(b, "spec");
+    value_add(b, spec);
+    add_head(b, head);
+    value_key(b, "serial");
+    value_add_int(b, (int64_t)head->serial);
+    value_key(b, "resources");
+    value_add(b, resources);
+    value_end_object(b);
+    value_builder_finish(b, &whole, NULL);
+    return whole;
 }
 
 /* ---- Reading ---- */
@@ -204,27 +227,20 @@ static int head_from_value(const struct value *value, struct state_head *ret, st
     int64_t serial = 0;
     int r = spec_from_value(value_get(value, "spec"), ret, error);
 
-    if (r >= 0)
-        r = member_int(value, "revision", &ret->revision, error);
-    if (r >= 0)
-        r = member_int(value, "appliedRevision", &ret->applied_revision, error);
-    if (r >= 0)
-        r = member_int_if(value, "recalledRevision", &ret->recalled_revision, error);
-    if (r >= 0)
-        r = member_int(value, "generation", &ret->generation, error);
-    if (r >= 0 && value_get(value, "progressedAt"))
-        r = member_int(value, "progressedAt", &ret->progressed_at, error);
-    if (r >= 0)
-        r = member_text_if(value, "operationUid", &ret->operation_uid, error);
-    if (r >= 0)
-        r = member_int(value, "epoch", &ret->epoch, error);
+    for (size_t i = 0; r >= 0 && i < N_HEAD_FIELDS; i++) {
+        const struct head_field *field = &head_fields[i];
+
+        if (field->presence == HEAD_ELSEWHERE)
+            continue;
+        if (field->presence == HEAD_REQUIRED && !value_get(value, field->name))
+            return state_corrupt(error, "the field \"%s\" is missing", field->name);
+        r = head_field_read(field, value, ret, error);
+    }
     if (r >= 0)
         r = member_int(value, "serial", &serial, error);
     if (r >= 0 && serial < 0)
         r = state_corrupt(error, "the field \"serial\" is negative");
     ret->serial = (uint64_t)serial;
-    ret->policy = value_get(value, "policy");
-    ret->hold = value_get(value, "hold");
     return r;
 }
 
@@ -246,27 +262,14 @@ static int add_record(struct state *state, const struct value *value, size_t ind
 
 int state_from_value(const struct value *value, struct state **ret, struct error *error)
 {
-    static const char *const known[] = {"format",
-                                        "spec",
-                                        "revision",
-                                        "appliedRevision",
-                                        "recalledRevision",
-                                        "generation",
-                                        "progressedAt",
-                                        "operationUid",
-                                        "epoch",
-                                        "serial",
-                                        "policy",
-                                        "hold",
-                                        "resources",
-                                        NULL};
+    static const char *const others[] = {"format", "spec", "serial", "resources", NULL};
     const struct value *resources = value_get(value, "resources");
     _cleanup_(state_free_p) struct state *state = NULL;
     struct state_head head = {0};
     int r = format_check(value, error);
 
     if (r >= 0)
-        r = members_check(value, known, error);
+        r = head_members_check(value, others, error);
     if (r >= 0)
         r = head_from_value(value, &head, error);
     if (r >= 0 && !value_is(resources, VALUE_ARRAY))

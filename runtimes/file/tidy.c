@@ -14,13 +14,15 @@
 
 static bool is_of(const struct head *head, const char *rest)
 {
-    const char *suffix = rest + strlen(head->id);
+    const char *suffix;
 
     if (str_equal(rest, "head"))
         return true;
-    return str_has_prefix(rest, head->id) &&
-           (str_equal(suffix, ".open") || str_equal(suffix, ".secret") ||
-            (head->has_journal && str_equal(suffix, ".journal")));
+    if (!str_has_prefix(rest, head->id))
+        return false;
+    suffix = rest + strlen(head->id);
+    return str_equal(suffix, ".open") || str_equal(suffix, ".secret") ||
+           (head->has_journal && str_equal(suffix, ".journal"));
 }
 
 void file_sweep(const struct file_paths *paths, const struct head *head)
@@ -65,6 +67,25 @@ static int tidy_document(const struct file_paths *paths, const struct store_call
     }
     file_lock_give(paths, lock);
     return r < 0 && r != ERR_NOT_FOUND ? err_copy(error, &problem) : 0;
+}
+
+/* ---- What goes wrong ---- */
+
+/* The first error, and whether it is worth going on: what is damaged must not keep the rest. */
+struct outcome {
+    struct error *error; /* may be NULL */
+    int code;
+};
+
+static void note_failure(struct outcome *outcome, const struct error *problem)
+{
+    if (outcome->code == 0)
+        outcome->code = err_copy(outcome->error, problem);
+}
+
+static bool is_over(const struct outcome *outcome, const struct store_call *call)
+{
+    return outcome->code == ERR_FENCED || cancel_fired(call->cancel);
 }
 
 /* ---- The folder of a Spec ---- */
@@ -123,52 +144,62 @@ static int read_folder(const char *path, struct strmap *documents, struct error 
     return 0;
 }
 
-static int tidy_spec(char *namespace_folder, char *folder, const struct store_call *call,
-                     struct error *error)
+static void tidy_spec(char *namespace_folder, char *folder, const struct store_call *call,
+                      struct outcome *outcome)
 {
     struct strmap documents;
-    int r;
+    struct error problem = {0};
 
     strmap_init(&documents);
-    r = read_folder(folder, &documents, error);
+    if (read_folder(folder, &documents, &problem) < 0)
+        note_failure(outcome, &problem);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&documents, e));) {
         struct files *files = e->value;
         const struct file_paths paths = {namespace_folder, folder, files->stem};
 
-        if (r == 0 && (!files->has_head || files->is_untidy))
-            r = tidy_document(&paths, call, error);
+        if ((!files->has_head || files->is_untidy) && !is_over(outcome, call) &&
+            tidy_document(&paths, call, &problem) < 0)
+            note_failure(outcome, &problem);
         free(files->stem);
         free(files);
     }
     strmap_done(&documents);
-    return r;
 }
 
 /* ---- The store ---- */
 
 /* The folders in the store's own are of namespaces; in those are the folders of Specs. */
-static int tidy_below(char *path, bool is_namespace, const struct store_call *call,
-                      struct error *error)
+static void tidy_below(char *path, bool is_namespace, const struct store_call *call,
+                       struct outcome *outcome)
 {
     DIR *folder = opendir(path);
-    int r = 0;
+    struct error problem = {0};
 
-    if (!folder)
-        return errno == ENOENT || errno == ENOTDIR ? 0 : file_error("reading", path, error);
-    for (const struct dirent *entry; r == 0 && (entry = readdir(folder));) {
+    if (!folder && errno != ENOENT && errno != ENOTDIR) {
+        file_error("reading", path, &problem);
+        note_failure(outcome, &problem);
+    }
+    for (const struct dirent *entry;
+         folder && !is_over(outcome, call) && (entry = readdir(folder));) {
         _cleanup_free_ char *below = str_printf("%s/%s", path, entry->d_name);
 
-        if (cancel_fired(call->cancel))
-            r = err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
-        else if (entry->d_name[0] != '.')
-            r = is_namespace ? tidy_spec(path, below, call, error)
-                             : tidy_below(below, true, call, error);
+        if (entry->d_name[0] == '.')
+            continue;
+        if (is_namespace)
+            tidy_spec(path, below, call, outcome);
+        else
+            tidy_below(below, true, call, outcome);
     }
-    closedir(folder);
-    return r;
+    if (folder)
+        closedir(folder);
 }
 
 int file_tidy(struct store *base, const struct store_call *call, struct error *error)
 {
-    return tidy_below(((struct file_store *)base)->directory, false, call, error);
+    struct outcome outcome = {.error = error};
+
+    tidy_below(((struct file_store *)base)->directory, false, call, &outcome);
+    if (cancel_fired(call->cancel) && outcome.code == 0)
+        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
+    return outcome.code;
 }

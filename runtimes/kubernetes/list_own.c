@@ -8,6 +8,10 @@
 #include "runtimes/kubernetes/object_ref.h"
 #include "runtimes/kubernetes/session.h"
 
+/* ms that a list which was answered adds to the call's deadline, and that all add at most. */
+#define MORE_TIME      200
+#define MOST_MORE_TIME (10 * 60 * 1000)
+
 /* An object that an id names. */
 struct named {
     const char *id;                 /* borrowed */
@@ -19,7 +23,8 @@ struct listing {
     struct runtime_session *session;
     const struct named *group; /* those of its kind and namespace: n of them */
     size_t n;
-    struct strmap seen; /* by name: a list that was restarted returns an object twice */
+    struct strmap ids;  /* of the group, by name; borrowed */
+    struct strmap seen; /* names, owned: a list that was restarted returns an object twice */
     struct value_builder *found;
 };
 
@@ -107,12 +112,9 @@ static void add_listed(struct listing *listing, const char *name)
         identity(ref->kind->group_version, ref->kind->kind, ref->namespace_name, name);
     const struct object_ref object = object_ref_of(attributes);
     struct arena arena = ARENA_INIT;
-    const char *id = object_ref_id(&arena, &object);
+    const char *id = strmap_get(&listing->ids, name);
 
-    for (size_t i = 0; i < listing->n; i++)
-        if (str_equal(listing->group[i].ref.name, name))
-            id = listing->group[i].id;
-    add(listing->found, id, attributes, true);
+    add(listing->found, id ? id : object_ref_id(&arena, &object), attributes, true);
     arena_done(&arena);
 }
 
@@ -120,11 +122,13 @@ static int on_item(void *arg, const struct value *item, struct error *error)
 {
     struct listing *listing = arg;
     const char *name = value_string(value_path(item, "metadata", "name", NULL));
+    char *seen;
 
     (void)error;
     if (!name || strmap_get(&listing->seen, name))
         return 0;
-    strmap_put(&listing->seen, name, listing);
+    seen = str_new(name);
+    strmap_put(&listing->seen, seen, seen);
     add_listed(listing, name);
     return 0;
 }
@@ -165,10 +169,39 @@ static int list_group(struct listing *listing, const struct runtime_call *call, 
     return 0;
 }
 
+static void listing_begin(struct listing *listing)
+{
+    for (size_t i = 0; i < listing->n; i++)
+        if (listing->group[i].ref.name)
+            strmap_put(&listing->ids, listing->group[i].ref.name,
+                       (char *)(uintptr_t)listing->group[i].id);
+}
+
+static void listing_end(struct listing *listing)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&listing->seen, e));)
+        free(e->value);
+    strmap_done(&listing->seen);
+    strmap_done(&listing->ids);
+}
+
+/* A server that does not answer costs no more time than the call has, and a Spec of many namespaces
+ * can be listed all the same. */
+static int64_t extend_deadline(int64_t deadline, size_t n_listed)
+{
+    int64_t more = MORE_TIME * (int64_t)n_listed;
+
+    if (deadline == CLOCK_FOREVER)
+        return deadline;
+    return deadline + (more < MOST_MORE_TIME ? more : MOST_MORE_TIME);
+}
+
 static int list_all(struct runtime_session *session, const struct named *all, size_t n,
                     const struct runtime_call *call, struct value_builder *found,
                     struct error *error)
 {
+    struct runtime_call own = *call;
+    size_t n_listed = 0;
     int r = 0;
 
     for (size_t first = 0, end; r >= 0 && first < n; first = end) {
@@ -177,8 +210,10 @@ static int list_all(struct runtime_session *session, const struct named *all, si
         for (end = first + 1; end < n && is_same_group(&all[first], &all[end]);)
             end++;
         listing.n = end - first;
-        r = list_group(&listing, call, error);
-        strmap_done(&listing.seen);
+        listing_begin(&listing);
+        r = list_group(&listing, &own, error);
+        listing_end(&listing);
+        own.deadline = extend_deadline(call->deadline, ++n_listed);
     }
     return r;
 }

@@ -22,6 +22,7 @@ bool data_is_of(const char *id, const struct value *extensions)
 /* What one plan works with. */
 struct reading {
     const struct runtime_target *target;
+    struct tf_typing typing; /* of references in the target's attributes */
     struct visit visit;
     struct tf_step *step;
     struct buf config;
@@ -51,12 +52,15 @@ static int begin(struct runtime_session *session, struct reading *reading,
     step->need = session_need(session, &source, target->extensions);
     r = visit_begin(&reading->visit, step->pool, step->need, step->type, call, error);
     reading->visit.type.name = step->type + strlen(DATA_PREFIX);
+    if (r >= 0)
+        referred_note(&session->referred, target->id, reading->visit.schema);
     return r;
 }
 
 static int configure(struct reading *reading, struct error *error)
 {
     const struct tf_block *block = reading->visit.schema->block;
+    const struct runtime_target *target = reading->target;
     struct error refusal = {0};
     struct path path;
     int r;
@@ -64,15 +68,20 @@ static int configure(struct reading *reading, struct error *error)
     reading->step->base.attributes = tf_mark(block, reading->target->attributes);
     path_init(&path);
     path_push_key(&path, "attributes");
-    r = tf_configure(block, reading->target->attributes, &path, &reading->wanted, error);
+    r = tf_configure(block, target->attributes, &path, &reading->wanted, error);
+    if (r >= 0)
+        r = referred_check(reading->typing.arg, block, target->written, target->attributes, &path,
+                           error);
     path_done(&path);
     if (r >= 0)
-        r = tf_encode(&reading->config, reading->wanted, block->type, error);
+        r = tf_encode_typed(&reading->config, reading->wanted, block->type, target->written,
+                            &reading->typing, error);
     if (r < 0)
         return r;
     r = data_validate(&reading->visit.type, &reading->config, &refusal);
     /* What is not known yet may have no type yet: it is asked again when it is read. */
-    return r == ERR_INVALID && tf_type_is_open(block->type, reading->wanted)
+    return r == ERR_INVALID &&
+                   tf_type_is_open(block->type, reading->wanted, target->written, &reading->typing)
                ? 0
                : err_copy(error, &refusal);
 }
@@ -148,7 +157,8 @@ static void hide_secrets(const void *arg, struct error *failure)
 int data_plan(struct runtime_session *session, const struct runtime_target *target,
               const struct runtime_call *call, struct runtime_step **ret, struct error *error)
 {
-    _cleanup_(reading_done) struct reading reading = {.target = target, .config = BUF_INIT};
+    _cleanup_(reading_done) struct reading reading = {
+        .target = target, .typing = {referred_find, &session->referred}, .config = BUF_INIT};
     struct error failure = {0};
     int r = begin(session, &reading, call, &failure);
 
@@ -159,6 +169,7 @@ int data_plan(struct runtime_session *session, const struct runtime_target *targ
         visit_blame(&reading.visit, &failure);
         return err_copy(error, &failure);
     }
+    visit_note_warnings(&reading.visit, session, reading.step->base.action);
     reading.step->base.warnings = visit_warnings(&reading.visit, hide_secrets, &reading);
     *ret = &reading.step->base;
     reading.step = NULL;

@@ -3,23 +3,29 @@
 #include "engine/base/base64.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "runtimes/terraform/identity.h"
 
 int memory_make(const struct resource_type *type, const struct tf_state *state,
                 const struct value *sensitive, const struct value **ret, struct error *error)
 {
     const struct provider *provider = type->instance->provider;
-    _cleanup_value_ const struct value *json = NULL;
+    _cleanup_value_ const struct value *identity = identity_read(type, &state->identity);
+    _cleanup_value_ const struct value *json = NULL, *version = NULL;
     _cleanup_buf_ struct buf private = BUF_INIT;
     int r = tf_decode(state->value.data, state->value.length, type->schema->block->type, TF_TYPED,
                       &json, error);
 
     if (r < 0)
         return r;
+    if (identity)
+        version = value_pack("I", provider_identity(type->instance->provider, type->name)->version);
     base64_encode(&private, state->private.data, state->private.length);
-    *ret = value_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:v, s:v?}", "provider", provider->address,
-                      "version", provider->version, "hash", provider->h1, "type", type->name,
-                      "schemaVersion", type->schema->version, "private", private.data, "state",
-                      json, "sensitive", sensitive);
+    *ret = value_pack("{s:s, s:s, s:s, s:s, s:I, s:s, s:v, s:v?, s:V?, s:v?, s:v?}", "provider",
+                      provider->address, "version", provider->version, "hash", provider->h1, "type",
+                      type->name, "schemaVersion", type->schema->version, "private", private.data,
+                      "state", json, "sensitive", sensitive, "sensitiveBySchema",
+                      tf_schema_paths(type->schema->block, json), "identity", identity,
+                      "identitySchemaVersion", version);
     return *ret ? 0 : err_set(error, ERR_TOO_LARGE, NULL, "the resource's state is too large");
 }
 
@@ -78,7 +84,9 @@ int memory_load(const struct resource_type *type, const struct value *memory, st
     struct tf_origin origin = {.provider = value_get_string(memory, "provider"),
                                .type = value_get_string(memory, "type"),
                                .version = value_int(value_get(memory, "schemaVersion"), 0)};
-    _cleanup_free_ char *json = NULL;
+    const struct value *identity = value_get(memory, "identity");
+    _cleanup_free_ char *json = NULL, *identity_json = NULL;
+    int r;
     /* The same type of a provider with another address is the same provider from elsewhere. */
     bool is_same = !origin.type || str_equal(origin.type, type->name);
 
@@ -91,9 +99,17 @@ int memory_load(const struct resource_type *type, const struct value *memory, st
                        value_get_string(memory, "version"), type->instance->provider->version);
     if (private && !base64_decode(&ret->private, private, strlen(private)))
         return err_set(error, ERR_CORRUPT, NULL, "the provider's data in State is damaged");
+    origin.identity_version = value_int(value_get(memory, "identitySchemaVersion"), 0);
+    if (is_same && identity) {
+        r = identity_load(type, identity, origin.identity_version, &ret->identity, error);
+        if (r < 0)
+            return r;
+    }
     if (take_as_is(type, memory, &ret->value))
         return 0;
     origin.json = json = json_to_str(state);
-    return is_same ? resource_upgrade(type, origin.version, json, &ret->value, error)
-                   : move(type, &origin, ret, error);
+    if (is_same)
+        return resource_upgrade(type, origin.version, json, &ret->value, error);
+    origin.identity = identity_json = identity ? json_to_str(identity) : NULL;
+    return move(type, &origin, ret, error);
 }

@@ -3,13 +3,18 @@
  *
  *   {"provider": "registry.terraform.io/hashicorp/random", "version": "3.7.2",
  *    "hash": "h1:…", "type": "random_password", "schemaVersion": 3, "private": "<base64>",
- *    "state": {…}, "sensitive": [PATH…]}
+ *    "state": {…}, "sensitive": [PATH…], "sensitiveBySchema": [PATH…]}
+ *
+ * and, of a type whose provider says what identifies an object,
+ *
+ *    "identity": {…}, "identitySchemaVersion": 0
  *
  * `hash` is that of the package that wrote it (known.h).
  *
  * `state` is the JSON of Terraform's own state files, which a provider reads again even if its
  * schema has changed since. It has all values, so that State keeps it secret. `sensitive` is there
  * if something is that the schema does not call so: tf_sensitive_paths() of the Spec's attributes.
+ * `sensitiveBySchema` is there for state files, which name both, and are written without a schema.
  */
 #ifndef RUNTIMES_TERRAFORM_MEMORY_H
 #define RUNTIMES_TERRAFORM_MEMORY_H

@@ -12,6 +12,7 @@
 #include "runtimes/terraform/replace.h"
 #include "runtimes/terraform/session.h"
 #include "runtimes/terraform/takeover.h"
+#include "runtimes/terraform/values/msgpack.h"
 
 /* ms: how long an apply takes by the limits of most providers; at most; and until its answer. */
 #define PROVIDER_TIMEOUT (INT64_C(20) * 60 * 1000)
@@ -20,7 +21,9 @@
 
 /* What one plan works with. */
 struct planning {
+    const struct runtime_session *session;
     const struct runtime_target *target;
+    struct tf_typing typing;   /* of references in the target's attributes */
     const struct value *found; /* of the target in Terraform's state (takeover.h); or NULL */
     struct visit visit;
     struct tf_step *step;
@@ -110,30 +113,36 @@ static int encode_config(struct planning *planning, const struct value *before, 
     if (!planning->config)
         return err_set(error, ERR_TOO_LARGE, NULL, "the resource's configuration is too large");
     buf_reset(&planning->step->config);
-    return tf_encode(&planning->step->config, planning->config, planning->visit.schema->block->type,
-                     error);
+    return tf_encode_typed(&planning->step->config, planning->config,
+                           planning->visit.schema->block->type, planning->target->written,
+                           &planning->typing, error);
 }
 
 /* The same package of the provider accepted these attributes before, and made the object of them.
- * What it says of them cannot change: it is asked without its configuration, and offline. */
+ * What it says of them cannot change: it is asked without its configuration, and offline. Where a
+ * person reads the plan it is asked again, for what it warns of. */
 static bool is_accepted(const struct planning *planning)
 {
     const struct record *prior = planning->target->prior;
 
-    return prior && prior->status == RECORD_APPLIED &&
+    return !planning->session->is_thorough && prior && prior->status == RECORD_APPLIED &&
            memory_is_of(&planning->visit.type, prior->memory) &&
            value_equal(prior->attributes, planning->step->base.attributes);
 }
 
 static int configure(struct planning *planning, struct error *error)
 {
+    const struct tf_block *block = planning->visit.schema->block;
+    const struct runtime_target *target = planning->target;
     struct path path;
     int r;
 
     path_init(&path);
     path_push_key(&path, "attributes");
-    r = tf_configure(planning->visit.schema->block, planning->target->attributes, &path,
-                     &planning->wanted, error);
+    r = tf_configure(block, target->attributes, &path, &planning->wanted, error);
+    if (r >= 0)
+        r = referred_check(planning->typing.arg, block, target->written, target->attributes, &path,
+                           error);
     path_done(&path);
     if (r >= 0)
         r = encode_config(planning, NULL, error);
@@ -186,7 +195,8 @@ static int ask(struct planning *planning, const struct tf_state *prior, const st
 
     if (r >= 0) {
         proposed = tf_propose(block, before, planning->config);
-        r = tf_encode(&bytes, proposed, block->type, error);
+        r = tf_encode_typed(&bytes, proposed, block->type, planning->target->written,
+                            &planning->typing, error);
     }
     tf_plan_done(&planning->plan);
     planning->plan = (struct tf_plan)TF_PLAN_INIT;
@@ -256,10 +266,7 @@ static void fill_changed(struct planning *planning, enum plan_action action)
     step->base.after = value_ref(planning->after);
     step->base.result = value_ref(planning->after);
     buf_add(&step->prior, planning->live.value.data, planning->live.value.length);
-    buf_add(&step->planned.value, planning->plan.planned.value.data,
-            planning->plan.planned.value.length);
-    buf_add(&step->planned.private, planning->plan.planned.private.data,
-            planning->plan.planned.private.length);
+    tf_state_copy(&step->planned, &planning->plan.planned);
     step->is_legacy = planning->plan.answer->legacy_type_system;
 }
 
@@ -302,7 +309,8 @@ static int refuse_import(const struct planning *planning, const char *reason, st
 
 /* Whoever approves it sees which object it is, also where nothing of it changes: the resource's
  * name is the author's choice. The import id is not shown, because for some types it is a secret;
- * what the provider calls the object's `id` is, unless that is sensitive. */
+ * what the provider calls the object's `id` is, unless one of the two is sensitive: often they are
+ * the same. */
 static char *describe_adoption(const struct planning *planning)
 {
     const struct value *id = value_get(planning->before, "id");
@@ -313,7 +321,8 @@ static char *describe_adoption(const struct planning *planning)
         buf_printf(&text, "%s of Terraform's state", value_get_string(planning->found, "address"));
     else
         buf_add_str(&text, "an existing object");
-    if (value_string(id) && !value_is_sensitive(id)) {
+    if (value_string(id) && !value_is_sensitive(id) &&
+        !value_has_sensitive(import_id(planning->target))) {
         buf_add_str(&text, ", id ");
         json_write(&text, id, JSON_VISIBLE);
     }
@@ -398,6 +407,14 @@ static int plan_object(struct planning *planning, struct error *error)
     return r < 0 ? r : encode_config(planning, NULL, error);
 }
 
+/* No object, with what the provider keeps beside one. */
+static void copy_beside(struct tf_state *to, const struct tf_state *from)
+{
+    tf_state_copy(to, from);
+    buf_reset(&to->value);
+    msgpack_add_nil(&to->value);
+}
+
 /* A provider may refuse a deletion, and may need what it planned for it. */
 static int plan_removal(struct planning *planning, struct error *error)
 {
@@ -414,9 +431,8 @@ static int plan_removal(struct planning *planning, struct error *error)
     step->base.action = PLAN_DELETE;
     step->base.before = value_ref(planning->before);
     buf_add(&step->prior, planning->live.value.data, planning->live.value.length);
-    tf_state_set_null(&step->planned);
     if (!provider_plans_destroy(planning->visit.instance->provider)) {
-        buf_add(&step->planned.private, planning->live.private.data, planning->live.private.length);
+        copy_beside(&step->planned, &planning->live);
         return 0;
     }
     r = resource_plan(&planning->visit.type, &planning->live, NULL, NULL, &planning->plan, error);
@@ -425,8 +441,7 @@ static int plan_removal(struct planning *planning, struct error *error)
     if (!tf_state_is_null(&planning->plan.planned))
         return err_set(error, ERR_INTERNAL, "ProviderFailed",
                        "the provider planned an object instead of a deletion");
-    buf_add(&step->planned.private, planning->plan.planned.private.data,
-            planning->plan.planned.private.length);
+    copy_beside(&step->planned, &planning->plan.planned);
     return 0;
 }
 
@@ -459,6 +474,7 @@ struct tf_step *tf_step_new(struct runtime_session *session, const struct runtim
     buf_init(&step->config, 0);
     buf_init(&step->planned.value, 0);
     buf_init(&step->planned.private, 0);
+    buf_init(&step->planned.identity, 0);
     return step;
 }
 
@@ -473,7 +489,10 @@ static int begin(struct runtime_session *session, struct planning *planning,
     if (r < 0)
         return r;
     step->need = session_need(session, &source, target->extensions);
-    return visit_begin(&planning->visit, step->pool, step->need, step->type, call, error);
+    r = visit_begin(&planning->visit, step->pool, step->need, step->type, call, error);
+    if (r >= 0 && target->attributes)
+        referred_note(&session->referred, target->id, planning->visit.schema);
+    return r;
 }
 
 /* Why nothing can be asked before another resource is made; NULL: it can. */
@@ -521,7 +540,8 @@ static void hide_secrets(const void *arg, struct error *failure)
 static bool may_be_accepted_later(const struct planning *planning, const struct error *failure)
 {
     return str_equal(failure->reason, "ProviderError") && planning->wanted &&
-           tf_type_is_open(planning->visit.schema->block->type, planning->wanted);
+           tf_type_is_open(planning->visit.schema->block->type, planning->wanted,
+                           planning->target->written, &planning->typing);
 }
 
 int tf_plan(struct runtime_session *session, const struct runtime_target *target,
@@ -529,7 +549,11 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
             struct runtime_step **ret, struct error *error)
 {
     _cleanup_(planning_done) struct planning planning = {
-        .target = target, .live = TF_STATE_INIT, .plan = TF_PLAN_INIT};
+        .session = session,
+        .target = target,
+        .typing = {referred_find, &session->referred},
+        .live = TF_STATE_INIT,
+        .plan = TF_PLAN_INIT};
     const char *reason = deferral(target);
     struct error failure = {0};
     int r;
@@ -560,6 +584,7 @@ int tf_plan(struct runtime_session *session, const struct runtime_target *target
     }
     planning.step->provider = str_new(planning.visit.instance->provider->key);
     planning.step->provider_name = str_new(planning.visit.instance->provider->name);
+    visit_note_warnings(&planning.visit, session, planning.step->base.action);
     planning.step->base.warnings = visit_warnings(&planning.visit, hide_secrets, &planning);
     *ret = &planning.step->base;
     planning.step = NULL;

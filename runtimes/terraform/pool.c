@@ -17,7 +17,7 @@
 #define IDLE_TIME      60000 /* ms until a process that is not used is stopped */
 #define UNUSED_TIME    60000 /* ms without a process until a provider is forgotten */
 #define SWEEP_INTERVAL 5000  /* ms */
-#define LOOK_INTERVAL  1000  /* ms between looks at the memory of processes that are there */
+#define LOOK_INTERVAL  200   /* ms between looks at the memory of processes that are there */
 /* Bytes that a process may ask for at least: Go asks for much that it does not use. */
 #define LEAST_MEMORY (INT64_C(256) << 20)
 #define RETIRE_TIME  10000 /* ms that a namespace waits for its first process */
@@ -139,10 +139,10 @@ static int start(struct pool *pool, struct instance *instance, const struct need
                                              .allow_unconfined = pool->config.allow_unconfined},
                      call, &instance->plugin, error);
     if (r >= 0)
-        r = provider_greet(instance->provider, instance->plugin, call, error);
+        r = provider_greet(instance->provider, instance->plugin, call, &instance->warnings, error);
     if (r >= 0)
         r = provider_configure(instance->provider, instance->plugin, need->configuration, call,
-                               error);
+                               &instance->warnings, error);
     if (r < 0)
         need_redact(need, error); /* all who wait for the process get this error */
     return r;

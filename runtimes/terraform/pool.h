@@ -18,9 +18,9 @@
  * calls to it have. So a first process is waited for as long as somebody else's longest call takes.
  *
  * A process may grow during a call, by what its arguments ask for. So while there are processes,
- * their memory is looked at every second. If they have much more than the limit together, the one
- * that has grown by most of the namespace with the most memory is killed, and its calls fail
- * (ProviderMemory); and no process gets more from the kernel than all may have.
+ * their memory is looked at five times a second. If they have much more than the limit together,
+ * the one that has grown by most of the namespace with the most memory is killed, and its calls
+ * fail (ProviderMemory); and no process gets more from the kernel than all may have.
  *
  * Idle ones are stopped as well when the copy of another package needs the room that theirs take
  * (package/cache.h).
@@ -60,6 +60,7 @@ char *pool_refusal(const struct pool *pool, const struct source *source);
 struct instance {
     struct provider *provider;
     struct plugin *plugin;
+    struct warnings warnings; /* of its start and its configuration */
 };
 
 /* Gives a process that was configured; starts it if it is not there. ERR_UNSUPPORTED

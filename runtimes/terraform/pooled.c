@@ -26,6 +26,7 @@ struct pooled *pooled_add(struct pooled_list *list, struct provider *provider,
 void pooled_free(struct pooled *pooled)
 {
     plugin_free(pooled->base.plugin);
+    warnings_done(&pooled->base.warnings);
     free(pooled->namespace_name);
     free(pooled->retired_for);
     package_give_back(pooled->package);

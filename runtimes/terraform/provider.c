@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
@@ -28,6 +29,8 @@ struct provider *provider_new(const struct source *source, const struct found *f
     provider->h1 = str_new(found->package->h1);
     pthread_mutex_init(&provider->lock, NULL);
     strmap_init(&provider->schemas);
+    strmap_init(&provider->identities);
+    arena_init(&provider->identity_arena);
     return provider;
 }
 
@@ -45,6 +48,8 @@ void provider_free(struct provider *provider)
         tf_schema_unref(e->value);
     }
     strmap_done(&provider->schemas);
+    strmap_done(&provider->identities);
+    arena_done(&provider->identity_arena);
     tf_schema_unref(provider->own);
     pthread_mutex_destroy(&provider->lock);
     free(provider->key);
@@ -193,7 +198,7 @@ static bool has_type(const struct listed lists[2], const char *type)
 }
 
 static int learn(struct provider *provider, struct plugin *plugin, const char *wanted,
-                 const struct plugin_call *call, struct error *error)
+                 const struct plugin_call *call, struct warnings *warnings, struct error *error)
 {
     Tfplugin__GetSchemaRequest request;
     Tfplugin__GetSchemaResponse *answer = NULL;
@@ -207,7 +212,7 @@ static int learn(struct provider *provider, struct plugin *plugin, const char *w
     lists[0] = (struct listed){answer->resource_schemas, answer->n_resource_schemas, ""};
     lists[1] =
         (struct listed){answer->data_source_schemas, answer->n_data_source_schemas, DATA_PREFIX};
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, "schema", NULL, error);
+    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, "schema", warnings, error);
     if (r >= 0)
         r = keep_own(provider, answer, plugin_protocol(plugin), error);
     if (r >= 0)
@@ -220,17 +225,77 @@ static int learn(struct provider *provider, struct plugin *plugin, const char *w
     return r;
 }
 
+/* ---- Identities ---- */
+
+static const struct tf_type *identity_type(struct arena *arena,
+                                           const Tfplugin__IdentitySchema *wire)
+{
+    struct tf_type *type = ARENA_NEW(arena, struct tf_type);
+
+    type->kind = TF_OBJECT;
+    type->n_members = wire->n_identity_attributes;
+    type->members = ARENA_ARRAY(arena, struct tf_member, type->n_members);
+    for (size_t i = 0; i < type->n_members; i++) {
+        const Tfplugin__IdentityAttribute *attribute = wire->identity_attributes[i];
+        _cleanup_value_ const struct value *json = NULL;
+
+        type->members[i].name = arena_str(arena, attribute->name);
+        if (json_read((const char *)attribute->type.data, attribute->type.len, &json, NULL) < 0 ||
+            tf_type_read(arena, json, &type->members[i].type, NULL) < 0)
+            return NULL;
+    }
+    return type;
+}
+
+/* With the lock. */
+static void keep_identity(struct provider *provider, const Tfplugin__IdentityEntry *entry)
+{
+    struct arena *arena = &provider->identity_arena;
+    struct identity_schema *schema = ARENA_NEW(arena, struct identity_schema);
+
+    if (!entry->value || strmap_get(&provider->identities, entry->key))
+        return;
+    schema->version = entry->value->version;
+    schema->type = identity_type(arena, entry->value);
+    if (schema->type)
+        strmap_put(&provider->identities, arena_str(arena, entry->key), schema);
+}
+
+/* Older providers have none, and nothing fails for want of them: so an error is none. */
+static void learn_identities(struct provider *provider, struct plugin *plugin,
+                             const struct plugin_call *call)
+{
+    Tfplugin__GetIdentitiesRequest request;
+    Tfplugin__GetIdentitiesResponse *answer = NULL;
+    int r;
+
+    tfplugin__get_identities_request__init(&request);
+    r = plugin_call(plugin, PLUGIN_GET_IDENTITIES, &request.base, call, &answer, NULL, NULL);
+    pthread_mutex_lock(&provider->lock);
+    for (size_t i = 0; r >= 0 && i < answer->n_identity_schemas; i++)
+        keep_identity(provider, answer->identity_schemas[i]);
+    provider->knows_identities = provider->knows_identities || r >= 0 || r == ERR_UNSUPPORTED;
+    pthread_mutex_unlock(&provider->lock);
+    tfplugin__get_identities_response__free_unpacked(answer, NULL);
+}
+
 /* ---- For others ---- */
 
 int provider_greet(struct provider *provider, struct plugin *plugin, const struct plugin_call *call,
-                   struct error *error)
+                   struct warnings *warnings, struct error *error)
 {
-    bool is_needed;
+    bool is_needed, knows_identities;
+    int r = 0;
 
     pthread_mutex_lock(&provider->lock);
     is_needed = !provider->own || !provider->schema_is_optional;
+    knows_identities = provider->knows_identities;
     pthread_mutex_unlock(&provider->lock);
-    return is_needed ? learn(provider, plugin, NULL, call, error) : 0;
+    if (is_needed)
+        r = learn(provider, plugin, NULL, call, warnings, error);
+    if (r >= 0 && !knows_identities)
+        learn_identities(provider, plugin, call);
+    return r;
 }
 
 struct tf_schema *provider_own_schema(struct provider *provider)
@@ -244,13 +309,24 @@ struct tf_schema *provider_own_schema(struct provider *provider)
 }
 
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
-                    const struct plugin_call *call, struct tf_schema **ret, struct error *error)
+                    const struct plugin_call *call, struct tf_schema **ret,
+                    struct warnings *warnings, struct error *error)
 {
     int r = 0;
 
     while (r >= 0 && !(*ret = find(provider, type)))
-        r = learn(provider, plugin, type, call, error);
+        r = learn(provider, plugin, type, call, warnings, error);
     return r;
+}
+
+const struct identity_schema *provider_identity(struct provider *provider, const char *type)
+{
+    const struct identity_schema *schema;
+
+    pthread_mutex_lock(&provider->lock);
+    schema = strmap_get(&provider->identities, type);
+    pthread_mutex_unlock(&provider->lock);
+    return schema;
 }
 
 bool provider_plans_destroy(struct provider *provider)

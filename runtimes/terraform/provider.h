@@ -11,6 +11,7 @@
 
 #include "engine/base/strmap.h"
 #include "runtimes/terraform/finder.h"
+#include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/plugin/plugin.h"
 #include "runtimes/terraform/schema/schema.h"
 #include "runtimes/terraform/source.h"
@@ -19,6 +20,11 @@
 
 /* Before the type of a data source, to tell it from a type of resources: "data.aws_ami". */
 #define DATA_PREFIX "data."
+
+struct identity_schema {
+    int64_t version;
+    const struct tf_type *type; /* an object */
+};
 
 struct provider {
     char *key;     /* provider_key() */
@@ -34,6 +40,9 @@ struct provider {
     pthread_mutex_t lock; /* of what follows */
     struct tf_schema *own; /* of its configuration; NULL: not known yet */
     struct strmap schemas; /* type, that of a data source with its prefix -> struct tf_schema */
+    struct strmap identities; /* type -> struct identity_schema, in the arena */
+    struct arena identity_arena;
+    bool knows_identities;
     bool plans_destroy;
     bool moves; /* it may know how an object of another type becomes one of its own */
     bool schema_is_optional; /* a process can be called without asking for its schemas first */
@@ -44,23 +53,27 @@ char *provider_key(const struct source *source, const struct found *found);
 struct provider *provider_new(const struct source *source, const struct found *found);
 void provider_free(struct provider *provider);
 
-/* Asks a new process for its schemas, if it has to be asked, or they are not known. */
-int provider_greet(struct provider *provider, struct plugin *plugin,
-                   const struct plugin_call *call, struct error *error);
+/* Asks a new process for its schemas, if it has to be asked, or they are not known. What it warns
+ * of is added to `warnings`, here and below. */
+int provider_greet(struct provider *provider, struct plugin *plugin, const struct plugin_call *call,
+                   struct warnings *warnings, struct error *error);
 
-/* Configures a process, once. configuration: what a Spec has as `providerMeta`, or NULL. Errors
- * have no secrets of it. */
+/* Configures a process, once. configuration: what a Spec has as `providerMeta`, or NULL. Errors and
+ * all warnings have no secrets of it. */
 int provider_configure(struct provider *provider, struct plugin *plugin,
                        const struct value *configuration, const struct plugin_call *call,
-                       struct error *error);
+                       struct warnings *warnings, struct error *error);
 
 /* The schema of the configuration, after provider_greet(). *ret: a reference. */
 struct tf_schema *provider_own_schema(struct provider *provider);
 /* The schema of a type of resources, or of data sources, with its prefix. ERR_INVALID
  * UnknownResourceType. *ret: a reference. */
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
-                    const struct plugin_call *call, struct tf_schema **ret, struct error *error);
+                    const struct plugin_call *call, struct tf_schema **ret,
+                    struct warnings *warnings, struct error *error);
 bool provider_plans_destroy(struct provider *provider);
+/* What identifies objects of a type; it lives as long as the provider. NULL: it does not say. */
+const struct identity_schema *provider_identity(struct provider *provider, const char *type);
 bool provider_moves(struct provider *provider);
 
 #endif

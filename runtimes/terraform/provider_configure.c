@@ -1,4 +1,5 @@
 #include "engine/base/redaction.h"
+#include "engine/base/str.h"
 #include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/provider.h"
 
@@ -6,7 +7,8 @@
 #define ROOT "extensions.providerMeta"
 
 static int send_configuration(struct plugin *plugin, const struct buf *config,
-                              const struct plugin_call *call, struct error *error)
+                              const struct plugin_call *call, struct warnings *warnings,
+                              struct error *error)
 {
     Tfplugin__DynamicValue value;
     Tfplugin__ValidateProviderRequest validate;
@@ -22,7 +24,7 @@ static int send_configuration(struct plugin *plugin, const struct buf *config,
     r = plugin_call(plugin, PLUGIN_VALIDATE_PROVIDER, &validate.base, call, &valid, NULL, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(valid->diagnostics, valid->n_diagnostics, ROOT, NULL, error);
+    r = diagnostics_check(valid->diagnostics, valid->n_diagnostics, ROOT, warnings, error);
     tfplugin__validate_provider_response__free_unpacked(valid, NULL);
     if (r < 0)
         return r;
@@ -32,7 +34,8 @@ static int send_configuration(struct plugin *plugin, const struct buf *config,
     r = plugin_call(plugin, PLUGIN_CONFIGURE, &configure.base, call, &configured, NULL, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(configured->diagnostics, configured->n_diagnostics, ROOT, NULL, error);
+    r = diagnostics_check(configured->diagnostics, configured->n_diagnostics, ROOT, warnings,
+                          error);
     tfplugin__configure_response__free_unpacked(configured, NULL);
     return r;
 }
@@ -52,9 +55,21 @@ static int encode_configuration(const struct tf_schema *schema, const struct val
     return r < 0 ? r : tf_encode(to, config, schema->block->type, error);
 }
 
+static void hide(struct warnings *warnings, const struct value *secrets)
+{
+    for (size_t i = 0; i < warnings->count; i++) {
+        struct error shown = {0};
+
+        err_set(&shown, ERR_INVALID, NULL, "%s", warnings->items[i]);
+        redact_error(&shown, &secrets, 1);
+        free(warnings->items[i]);
+        warnings->items[i] = str_new(shown.message);
+    }
+}
+
 int provider_configure(struct provider *provider, struct plugin *plugin,
                        const struct value *configuration, const struct plugin_call *call,
-                       struct error *error)
+                       struct warnings *warnings, struct error *error)
 {
     _cleanup_(tf_schema_unref_p) struct tf_schema *schema = provider_own_schema(provider);
     _cleanup_buf_ struct buf config = BUF_INIT;
@@ -64,7 +79,8 @@ int provider_configure(struct provider *provider, struct plugin *plugin,
     int r = encode_configuration(schema, configuration, &config, &failure);
 
     if (r >= 0)
-        r = send_configuration(plugin, &config, call, &failure);
+        r = send_configuration(plugin, &config, call, warnings, &failure);
+    hide(warnings, secrets);
     if (r >= 0)
         return 0;
     redact_error(&failure, &secrets, 1);

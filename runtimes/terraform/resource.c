@@ -15,12 +15,14 @@ void tf_state_done(struct tf_state *state)
 {
     buf_done(&state->value);
     buf_done(&state->private);
+    buf_done(&state->identity);
 }
 
 void tf_state_set_null(struct tf_state *state)
 {
     buf_reset(&state->value);
     buf_reset(&state->private);
+    buf_reset(&state->identity);
     msgpack_add_nil(&state->value);
 }
 
@@ -35,6 +37,8 @@ void tf_state_copy(struct tf_state *to, const struct tf_state *from)
     buf_add(&to->value, from->value.data, from->value.length);
     buf_reset(&to->private);
     buf_add(&to->private, from->private.data, from->private.length);
+    buf_reset(&to->identity);
+    buf_add(&to->identity, from->identity.data, from->identity.length);
 }
 
 static void set(struct buf *to, const ProtobufCBinaryData *from)
@@ -139,7 +143,7 @@ int resource_upgrade(const struct resource_type *type, int64_t version, const ch
 int resource_move(const struct resource_type *type, const struct tf_origin *origin,
                   struct tf_state *state, struct error *error)
 {
-    Tfplugin__RawState raw;
+    Tfplugin__RawState raw, identity;
     Tfplugin__MoveRequest request;
     Tfplugin__MoveResponse *answer = NULL;
     int r;
@@ -153,6 +157,13 @@ int resource_move(const struct resource_type *type, const struct tf_origin *orig
     request.source_state = &raw;
     request.source_private = binary(&state->private);
     request.target_type_name = name_of(type);
+    tfplugin__raw_state__init(&identity);
+    if (origin->identity) {
+        identity.json =
+            (ProtobufCBinaryData){strlen(origin->identity), (uint8_t *)(uintptr_t)origin->identity};
+        request.source_identity = &identity;
+        request.source_identity_schema_version = origin->identity_version;
+    }
     r = plugin_call(type->instance->plugin, PLUGIN_MOVE, &request.base, type->call, &answer, NULL,
                     error);
     if (r < 0)
@@ -161,14 +172,13 @@ int resource_move(const struct resource_type *type, const struct tf_origin *orig
     if (r >= 0) {
         set_value(&state->value, answer->target_state);
         set(&state->private, &answer->target_private);
+        set(&state->identity, &answer->target_identity);
     }
     tfplugin__move_response__free_unpacked(answer, NULL);
     return r;
 }
 
-/* identity: as an import gave it; NULL: none is known. */
-static int read_as(const struct resource_type *type, const ProtobufCBinaryData *identity,
-                   struct tf_state *state, struct error *error)
+int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error)
 {
     Tfplugin__DynamicValue value = value_of(&state->value);
     Tfplugin__Capabilities caps = capabilities();
@@ -181,8 +191,7 @@ static int read_as(const struct resource_type *type, const ProtobufCBinaryData *
     request.current_state = &value;
     request.private_ = binary(&state->private);
     request.client_capabilities = &caps;
-    if (identity)
-        request.current_identity = *identity;
+    request.current_identity = binary(&state->identity);
     r = plugin_call(type->instance->plugin, PLUGIN_READ, &request.base, type->call, &answer, NULL,
                     error);
     if (r < 0)
@@ -191,14 +200,10 @@ static int read_as(const struct resource_type *type, const ProtobufCBinaryData *
     if (r >= 0) {
         set_value(&state->value, answer->new_state);
         set(&state->private, &answer->private_);
+        set(&state->identity, &answer->new_identity);
     }
     tfplugin__read_resource_response__free_unpacked(answer, NULL);
     return r;
-}
-
-int resource_read(const struct resource_type *type, struct tf_state *state, struct error *error)
-{
-    return read_as(type, NULL, state, error);
 }
 
 /* ---- Data sources ---- */
@@ -271,8 +276,9 @@ static int read_imported(const struct resource_type *type, const Tfplugin__Impor
                        type->instance->provider->name, type->name);
     set_value(&ret->value, imported->state);
     set(&ret->private, &imported->private_);
+    set(&ret->identity, &imported->identity);
     if (!tf_state_is_null(ret))
-        r = read_as(type, &imported->identity, ret, error);
+        r = resource_read(type, ret, error);
     if (r >= 0 && tf_state_is_null(ret))
         r = err_set(error, ERR_INVALID, "ImportFailed", "there is no such object");
     return r;
@@ -326,6 +332,7 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
     request.proposed_new_state = &after;
     request.config = &wanted;
     request.prior_private = binary(&prior->private);
+    request.prior_identity = binary(&prior->identity);
     request.client_capabilities = &caps;
     r = plugin_call(type->instance->plugin, PLUGIN_PLAN, &request.base, type->call, &ret->answer,
                     NULL, error);
@@ -337,6 +344,7 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
         return r;
     set_value(&ret->planned.value, ret->answer->planned_state);
     set(&ret->planned.private, &ret->answer->planned_private);
+    set(&ret->planned.identity, &ret->answer->planned_identity);
     return 0;
 }
 
@@ -356,6 +364,7 @@ int resource_apply(const struct resource_type *type, const struct buf *prior,
     request.planned_state = &after;
     request.config = &wanted;
     request.planned_private = binary(&planned->private);
+    request.planned_identity = binary(&planned->identity);
     *ret_told = false;
     r = plugin_call(type->instance->plugin, PLUGIN_APPLY, &request.base, type->call, &answer,
                     ret_delivery, error);
@@ -365,6 +374,7 @@ int resource_apply(const struct resource_type *type, const struct buf *prior,
     r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
     set_value(&ret->value, answer->new_state);
     set(&ret->private, &answer->private_);
+    set(&ret->identity, &answer->new_identity);
     tfplugin__apply_response__free_unpacked(answer, NULL);
     return r;
 }

@@ -24,12 +24,16 @@ struct resource_type {
     struct warnings *warnings; /* of the calls so far; NULL: they are dropped */
 };
 
-/* A state, and what the provider keeps beside it. */
+/* A state, and what the provider keeps beside it. What it gave is handed back to it. */
 struct tf_state {
     struct buf value; /* null if there is no such object */
     struct buf private;
+    struct buf identity; /* an IdentityData (identity.h); empty: there is none */
 };
-#define TF_STATE_INIT {.value = BUF_INIT, .private = BUF_INIT}
+#define TF_STATE_INIT                                                \
+    {                                                                \
+        .value = BUF_INIT, .private = BUF_INIT, .identity = BUF_INIT \
+    }
 void tf_state_done(struct tf_state *state);
 /* The state of an object that does not exist. */
 void tf_state_set_null(struct tf_state *state);
@@ -47,6 +51,8 @@ struct tf_origin {
     const char *type;
     int64_t version;      /* of its schema */
     const char *json;     /* as State has it */
+    const char *identity; /* likewise; NULL: there is none */
+    int64_t identity_version;
 };
 /* state: has the private data of that type, and becomes that of the type. */
 int resource_move(const struct resource_type *type, const struct tf_origin *origin,

@@ -27,8 +27,10 @@ static int open_session(struct runtime *runtime, const struct runtime_scope *sco
     session->environment = TAKE(environment);
     session->known = known_new(scope->records, scope->n_records, scope->context);
     session->is_preview = scope->is_foreign;
+    session->is_thorough = scope->thorough;
     session->existing = value_ref(scope->existing);
     session->existing_error = scope->existing_error;
+    referred_init(&session->referred);
     *ret = session;
     return 0;
 }
@@ -42,6 +44,7 @@ static void close_session(struct runtime_session *session)
     value_unref(session->environment);
     known_unref(session->known);
     value_unref(session->existing);
+    referred_done(&session->referred);
     free(session);
 }
 

@@ -5,6 +5,7 @@
 #define RUNTIMES_TERRAFORM_SESSION_H
 
 #include "runtimes/terraform/memory.h"
+#include "runtimes/terraform/referred.h"
 #include "runtimes/terraform/runtime.h"
 
 struct tf_runtime {
@@ -19,7 +20,9 @@ struct runtime_session {
     const struct value *environment; /* of providers (environment.h); or NULL */
     struct known *known;             /* which packages of providers may run */
     bool is_preview;                 /* need.h */
+    bool is_thorough;                /* a person reads its plan */
     const struct value *existing;    /* takeover.h; or NULL */
+    struct referred referred;
     struct error existing_error;     /* if its code is set, it is not known what there is */
 };
 
@@ -56,13 +59,18 @@ int visit_begin(struct visit *visit, struct pool *pool, struct need *need, const
                 const struct runtime_call *call, struct error *error);
 void visit_end(struct visit *visit);
 
+/* Adds what the provider warned of when it was configured: with a change, or in a plan that a
+ * person reads. */
+void visit_note_warnings(struct visit *visit, const struct runtime_session *session,
+                         enum plan_action action);
 /* The warnings, as a step or an outcome has them. hide: takes secrets out of each, as out of an
  * error. A reference; NULL: there are none. */
 const struct value *visit_warnings(const struct visit *visit,
                                    void (*hide)(const void *arg, struct error *warning),
                                    const void *arg);
 
-/* Of an error that is a defect of the provider: whose, and what to do. */
+/* Of an error that is a defect of the provider: whose, and what to do. Of one about a program that
+ * it may not start: why. */
 void visit_blame(const struct visit *visit, struct error *error);
 
 /* The state's value for people and references: marked by the schema, and like `like` (or NULL).

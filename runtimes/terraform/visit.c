@@ -72,7 +72,7 @@ int visit_begin(struct visit *visit, struct pool *pool, struct need *need, const
     r = pool_take(pool, need, &visit->call, &visit->instance, error);
     if (r >= 0)
         r = provider_schema(visit->instance->provider, visit->instance->plugin, type, &visit->call,
-                            &visit->schema, error);
+                            &visit->schema, &visit->warnings, error);
     visit->type = (struct resource_type){.instance = visit->instance,
                                          .name = type,
                                          .schema = visit->schema,
@@ -86,6 +86,13 @@ void visit_end(struct visit *visit)
     tf_schema_unref(visit->schema);
     warnings_done(&visit->warnings);
     pool_give_back(visit->pool, visit->instance);
+}
+
+void visit_note_warnings(struct visit *visit, const struct runtime_session *session,
+                         enum plan_action action)
+{
+    if (action != PLAN_UNCHANGED || session->is_thorough)
+        warnings_add(&visit->warnings, &visit->instance->warnings);
 }
 
 const struct value *visit_warnings(const struct visit *visit,
@@ -112,11 +119,26 @@ const struct value *visit_warnings(const struct visit *visit,
     return list;
 }
 
+/* What Go's library and Kubernetes' client say when a program is not started. */
+static bool wants_program(const char *message)
+{
+    static const char *const words[] = {"fork/exec ", "exec: executable ", " in $PATH",
+                                        " on $PATH"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strstr(message, words[i]))
+            return true;
+    return false;
+}
+
 void visit_blame(const struct visit *visit, struct error *error)
 {
     bool says_who = str_has_prefix(error->message, "the provider ") ||
                     str_has_prefix(error->message, "attributes");
 
+    if (error->code && wants_program(error->message) && !*err_hints(error->message))
+        err_hint(error, "providers start no programs here: use a token, or another way to log in "
+                        "(docs/terraform.md, \"Clouds without programs\")");
     if (!str_equal(error->reason, "ProviderFailed") || *err_hints(error->message))
         return;
     if (visit->instance && !says_who)

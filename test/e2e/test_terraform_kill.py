@@ -311,7 +311,7 @@ def resolve(lives, operators, clock):
     in_doubt = [life for life in lives if life.moment.in_doubt]
     pass_time(operators, clock)
     for life in in_doubt:
-        eventually(lambda: life.is_held(("OutcomeUnknown",), ["kusionstack.io/not-created"]))
+        eventually(lambda: life.is_held(("OutcomeUnknown",), ["whether it happened is not known"]))
     for life in in_doubt:
         life.tell()
     for life in lives:

@@ -243,6 +243,14 @@ BEHAVIOURS = {
         "PlanResourceChange", "refuse text is bad|size is bad, too|warn tags are deprecated", "ProviderError",
         ["attributes.text: is bad; attributes.size: is bad, too; warning: attributes.tags: are deprecated"]),
 
+    "it wants to start a program": Behaviour(
+        "PlanResourceChange", 'refuse text exec: "aws": executable file not found in $PATH', "ProviderError",
+        ['attributes.text: exec: "aws": executable file not found in $PATH', "providers start no programs here"]),
+    "another program": Behaviour(
+        "ConfigureProvider", "refuse region fork/exec /bin/sh: operation not permitted", "ProviderError",
+        ["extensions.providerMeta.region: fork/exec /bin/sh: operation not permitted",
+         "providers start no programs here"]),
+
     "no handshake": started("silent", "Timeout", "it printed nothing in time", MORE_TIME),
     "another line": started(
         "print Hello", "InvalidProvider", "its first line of output is not that of a provider", PACKAGE),

@@ -11,6 +11,8 @@ from kusion_e2e.terraform import flags, need_providers, spec_of
 
 SECRET = "correct-horse-battery-staple"
 OLD, MADE = "attributes.tags: is deprecated: use text", "attributes.text: was made late"
+REGION = "extensions.providerMeta.region: is deprecated"
+HIDDEN = "extensions.providerMeta.token: is (sensitive value)"
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,3 +59,26 @@ def test_warnings_are_told_once(spec, whisperer, controller):
     time.sleep(3)  # checks that find nothing
     assert sum(event["reason"] == "ProviderWarning" for event in spec.events()) == 1
     assert SECRET not in controller.log.read_text() + str(spec.events()) + str(spec.releases())
+
+
+def test_warnings_of_the_configuration_of_a_deletion_and_of_what_is_unchanged(spec, whisperer, controller):
+    whisperer.tell("more", ValidateProviderConfig="warn region is deprecated",
+                   ConfigureProvider=f"warn token is {SECRET}",
+                   ValidateResourceConfig="warn tags is deprecated: use text",
+                   ApplyResourceChange="warn text was made late")
+    thing = broken(text="x", extensions={"providerMeta": {"region": "r", "token": SECRET}})
+    more = {"context": {"BROKEN": whisperer.address("more")}, "interval": "1s"}
+
+    ready = spec.apply([thing], **more).wait("True")
+    assert ready["message"].endswith("1 created; 4 warnings"), ready
+    made, = spec.releases()[-1]["status"]["results"]
+    assert set(made["warnings"]) == {REGION, HIDDEN, OLD, MADE}, made
+
+    # A Preview is for a person to read: what is unchanged is told of again.
+    found = plan_of(spec.cluster, spec.namespace, spec.name)[thing["id"]]
+    assert (found["action"], set(found["warnings"])) == ("unchanged", {REGION, HIDDEN, OLD}), found
+
+    spec.apply([broken("b", text="x", extensions=thing["extensions"])], **more).wait("True")
+    gone = next(one for one in spec.releases()[-1]["status"]["results"] if one["id"] == thing["id"])
+    assert (gone["action"], set(gone["warnings"])) == ("delete", {REGION, HIDDEN, MADE}), gone
+    assert SECRET not in controller.log.read_text() + str(spec.events()) + str([one["status"] for one in spec.releases()])

@@ -2,10 +2,12 @@
 
 KUSION_TEST_SEED is the seed (it is printed with what fails). hack/soak terraform has more."""
 
+import json
 import os
 
 import pytest
 
+from kusion_terraform import ours
 from kusion_terraform.generate import case
 from kusion_terraform.shrink import tell
 
@@ -127,6 +129,11 @@ REGRESSIONS = {
     "a-data-source-after-another": together(
         {"a": thing(text="one"), "b": thing(text="two"), "c": found(after=["a"]), "d": text_of("c")},
         {"a": thing(text="two"), "b": thing(text="two"), "c": found(after=["a"]), "d": text_of("c")}),
+    "what-is-not-known-yet-in-what-is-of-any-type": together(
+        {"a": thing(), "b": thing(any={"data": {"$": ["a", "id"]}}, fail_on=["untyped"]),
+         "c": thing(any=[{"$": ["a", "made_list"]}], fail_on=["untyped"])},
+        {"a": thing(zone="r1"), "b": thing(any={"data": {"$": ["a", "id"]}}, fail_on=["untyped"]),
+         "c": thing(any=[{"$": ["a", "made_list"]}], fail_on=["untyped"])}),
     "from-outside": [
         {"resources": {"a": thing(text="a", set_of=blocks("k1", "k2"))}, "drift": []},
         {"resources": {"a": thing(text="a", set_of=blocks("k1", "k2"))}, "drift": [["a", "nested"]]},
@@ -158,14 +165,89 @@ def test_what_is_inside_of_a_block_stays_as_it_is_if_that_is_ignored(alone):
     assert not alone.play("inside", changes[-1:])
 
 
+def asked(alone, name, do, resources):
+    """The answer of our engine: {key: (action, message)}."""
+    kinds = {key: one["kind"] for key, one in resources.items()}
+    ids = {key: ours.id_of(kind, f"{name}-{key}") for key, kind in kinds.items()}
+    address = alone.backend.address("alone")
+    spec = [ours.resource({**one, "attributes": {**one["attributes"], "name": f"{name}-{key}"}}, f"{name}-{key}",
+                          ids, address) for key, one in resources.items()]
+    answer = alone.driver.ask(do, name, spec)
+    assert not answer["error"], answer
+    found = {one["id"]: (one["action"], (one["error"] or {}).get("message") or one.get("reason"))
+             for one in answer["plan" if do == "plan" else "results"]}
+    return {key: found[id] for key, id in ids.items()}
+
+
+def test_the_plan_shows_which_object_it_takes_over(alone):
+    """The name is the author's choice. What is sensitive is not shown."""
+    address, name = alone.backend.address("alone"), "adopted"
+    id = ours.id_of("probe_thing", name)
+    one = {**thing(text="1"), "attributes": {"name": name, "text": "1"}}
+
+    def reason(more=None, **asked):
+        spec = [ours.resource(one, name, {}, address, more)]
+        answer = alone.driver.ask("plan", "adopting", spec, **asked)
+        shown, = answer["plan"]
+        assert shown["action"] == "adopt", shown
+        return shown["reason"]
+
+    made = alone.driver.ask("apply", "adopted", [ours.resource(one, name, {}, address)], export=True)
+    file, object = made["file"], next(found["result"]["id"] for found in made["state"] if found["id"] == id)
+    assert object.startswith("thing/adopted/")
+    assert reason({"kusionstack.io/import-id": object}) == f'takes over an existing object, id "{object}"'
+    assert reason(**{"from": file}) == f"takes over probe_thing.adopted of Terraform's state, id \"{object}\""
+
+    secret = json.loads(file)
+    secret["resources"][0]["instances"][0]["sensitive_attributes"] = [[{"type": "get_attr", "value": "id"}]]
+    assert reason(**{"from": json.dumps(secret)}) == "takes over probe_thing.adopted of Terraform's state"
+    assert alone.driver.ask("apply", "adopted", [])["state"] == []
+
+
+def refers_to(key, path="id", **more):
+    """As kubernetes_manifest, it refuses what has no type."""
+    return thing("probe_thing", any={"data": {"$": [key, path]}, **more}, fail_on=["untyped"])
+
+
+def test_what_is_not_known_yet_has_the_type_of_what_it_refers_to(alone):
+    resources = {"a": thing(), "b": refers_to("a", more=[{"made": {"$": ["a", "made_list"]}}])}
+    planned = asked(alone, "typed", "plan", resources)
+    assert planned == {"a": ("create", None), "b": ("create", None)}
+    asked(alone, "typed", "apply", resources)
+    made, = alone.backend.worlds["alone"].of("typed-b").values()
+    assert "typed-a" in str(made["any"]), made
+    assert asked(alone, "typed", "plan", resources)["b"] == ("unchanged", None)
+    assert alone.driver.ask("apply", "typed", [])["state"] == []
+
+
 def test_what_a_provider_refuses_without_its_type_is_planned_when_it_is_known(alone):
-    """As kubernetes_manifest does with a reference to what is still to be made."""
-    refers = thing("probe_thing", any={"data": {"$": ["a", "id"]}}, fail_on=["untyped"])
-    step = {"resources": {"a": thing(), "b": refers}, "drift": []}
-    assert not alone.play("untyped", [step])
-    made, = alone.backend.worlds["alone"].of("untyped-b-probe-thing").values()
+    """What refers to an attribute of any type has none."""
+    resources = {"a": thing(), "b": refers_to("a"), "c": refers_to("b", "any.data")}
+    planned = asked(alone, "untyped", "plan", resources)
+    assert [planned[key][0] for key in "abc"] == ["create", "create", "deferred"], planned
+    assert "it has no type" in planned["c"][1]
+    asked(alone, "untyped", "apply", resources)
+    made, = alone.backend.worlds["alone"].of("untyped-c").values()
     assert "untyped-a" in str(made["any"]), made
-    assert not alone.play("untyped", [step, {"resources": {}, "drift": []}])
+    assert alone.driver.ask("apply", "untyped", [])["state"] == []
+
+
+@pytest.mark.parametrize("name, argument, path, says", [
+    ("nothing", "text", "map", "attributes.text: must be a string, and what it refers to is an object of strings"),
+    ("inside", "single.text", "list", "attributes.single.text: must be a string, and what it refers to is a list of "
+                                      "strings"),
+    ("unknown", "numbers", "id", "attributes.numbers: must be a list of numbers, and what it refers to is a string"),
+])
+def test_a_reference_to_what_can_never_become_the_argument_is_refused_without_a_value(alone, name, argument, path, says):
+    """The value is null, or not known yet."""
+    value = {"$": ["a", path]}
+    for part in reversed(argument.split(".")[1:]):
+        value = {"key": "k", part: value}
+    resources = {"a": thing(), "b": thing("probe_thing", **{argument.split(".")[0]: value})}
+    assert asked(alone, name, "plan", resources)["b"] == ("unknown", says)
+    fits = {"a": thing(), "b": thing(numbers={"$": ["a", "count_of"]}, text={"$": ["a", "number"]})}
+    fits["b"]["attributes"]["numbers"] = [fits["b"]["attributes"]["numbers"]]
+    assert asked(alone, name, "plan", fits)["b"] == ("create", None)
 
 
 @pytest.mark.parametrize("name", REGRESSIONS)

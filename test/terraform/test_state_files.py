@@ -147,6 +147,11 @@ def instances(file):
         for instance in resource["instances"]:
             # Not dependencies of dependencies, and what inherits create_before_destroy.
             found[ours.id_of(resource["type"], resource["name"])] = {
-                **instance["attributes"], **{f"({key})": instance.get(key) for key in
-                                             ("schema_version", "private")}}
+                **instance["attributes"], "(sensitive)": sensitive(instance),
+                **{f"({key})": instance.get(key) for key in ("schema_version", "private", "identity", "identity_schema_version")}}
     return found
+
+
+def sensitive(instance):
+    """The paths, in an order: OpenTofu writes them in any."""
+    return sorted(json.dumps(path, sort_keys=True) for path in instance.get("sensitive_attributes") or [])

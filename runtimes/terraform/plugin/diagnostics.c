@@ -134,18 +134,31 @@ static bool is_known(const struct warnings *warnings, const char *line)
     return false;
 }
 
+static void keep(struct warnings *warnings, const char *line)
+{
+    if (is_known(warnings, line))
+        return;
+    if (warnings->count < WARNINGS_MOST)
+        warnings->items[warnings->count++] = str_new(line);
+    else
+        warnings->left_out++;
+}
+
+void warnings_add(struct warnings *to, const struct warnings *from)
+{
+    for (size_t i = 0; i < from->count; i++)
+        keep(to, from->items[i]);
+    to->left_out += from->left_out;
+}
+
 static void keep_warnings(struct warnings *warnings, Tfplugin__Diagnostic *const *diagnostics,
                           size_t n, const char *root)
 {
     for (size_t i = 0; i < n; i++) {
         _cleanup_free_ char *line = describe(diagnostics[i], root);
 
-        if ((int)diagnostics[i]->severity != SEVERITY_WARNING || is_known(warnings, line))
-            continue;
-        if (warnings->count < WARNINGS_MOST)
-            warnings->items[warnings->count++] = TAKE(line);
-        else
-            warnings->left_out++;
+        if ((int)diagnostics[i]->severity == SEVERITY_WARNING)
+            keep(warnings, line);
     }
 }
 

@@ -22,6 +22,8 @@ struct warnings {
     size_t count, left_out;
 };
 void warnings_done(struct warnings *warnings);
+/* Adds those that are not there. */
+void warnings_add(struct warnings *to, const struct warnings *from);
 
 /* root: what paths of attributes begin with: "attributes", "extensions.providerMeta". ERR_INVALID
  * ProviderError: all errors, then the warnings. 0: there are only warnings, which are added to

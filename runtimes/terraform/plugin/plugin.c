@@ -309,6 +309,10 @@ static const struct {
         METHOD("ReadDataSource", "ReadDataSource", read_data_response, MAX_ANSWER_BYTES, false),
     [PLUGIN_MOVE] =
         METHOD("MoveResourceState", "MoveResourceState", move_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_GET_IDENTITIES] = METHOD("GetResourceIdentitySchemas", "GetResourceIdentitySchemas",
+                                     get_identities_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_UPGRADE_IDENTITY] = METHOD("UpgradeResourceIdentity", "UpgradeResourceIdentity",
+                                       upgrade_identity_response, MAX_ANSWER_BYTES, false),
 #undef METHOD
 };
 

@@ -86,6 +86,8 @@ enum plugin_method {
     PLUGIN_VALIDATE_DATA,
     PLUGIN_READ_DATA,
     PLUGIN_MOVE,
+    PLUGIN_GET_IDENTITIES,
+    PLUGIN_UPGRADE_IDENTITY,
 };
 
 /* How far a call has come. */

@@ -97,6 +97,9 @@ const struct value *tf_mark(const struct tf_block *block, const struct value *va
  * A reference; NULL: nothing is. */
 const struct value *tf_sensitive_paths(const struct tf_block *block,
                                        const struct value *attributes);
+/* In the same form, the paths of what the schema calls sensitive in a state; null, too. What may
+ * only be written is in no state. */
+const struct value *tf_schema_paths(const struct tf_block *block, const struct value *state);
 
 /*
  * What Terraform holds a provider to, because the libraries of providers let violations through.

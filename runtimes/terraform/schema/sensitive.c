@@ -1,6 +1,6 @@
 /* The paths of what is sensitive, as Terraform's state has them. */
 #include "engine/base/str.h"
-#include "runtimes/terraform/schema/schema.h"
+#include "runtimes/terraform/schema/rebuild.h"
 
 /* A chain of steps on the stack, from the last one up. */
 struct step {
@@ -133,4 +133,22 @@ const struct value *tf_sensitive_paths(const struct tf_block *block, const struc
     if (value_builder_finish(b, &paths, NULL) < 0 || !value_count(paths))
         return NULL;
     return TAKE(paths);
+}
+
+static bool mark(struct value_builder *b, const struct tf_attribute *attribute,
+                 const struct value *value)
+{
+    if (attribute->sensitive)
+        value_add_sensitive(b, value);
+    return attribute->sensitive;
+}
+
+const struct value *tf_schema_paths(const struct tf_block *block, const struct value *state)
+{
+    _cleanup_value_ const struct value *marked = NULL;
+
+    if (!block->has_sensitive)
+        return NULL;
+    marked = tf_rebuild(block, state, &(struct tf_rebuilding){.replace = mark});
+    return tf_sensitive_paths(block, marked);
 }

@@ -307,12 +307,16 @@ static const struct value *describe(const struct place_of *found, const struct t
                                     const char *provider, const char *text)
 {
     const struct value *private = value_get(found->instance, "private");
+    const struct value *given = value_get(found->instance, "identity");
+    const struct value *identity = value_is(given, VALUE_OBJECT) ? given : NULL;
 
-    return value_pack(
-        "{s:s, s:s, s:s, s:I, s:s, s:v, s:V}", "address", text, "provider", provider, "type",
-        address->type, "schemaVersion", value_int(value_get(found->instance, "schema_version"), 0),
-        "private", value_string(private) ? value_string(private) : "", "state",
-        value_get(found->instance, "attributes"), "sensitive", sensitive_of(found->instance));
+    return value_pack("{s:s, s:s, s:s, s:I, s:s, s:v, s:V, s:v?, s:v?}", "address", text,
+                      "provider", provider, "type", address->type, "schemaVersion",
+                      value_int(value_get(found->instance, "schema_version"), 0), "private",
+                      value_string(private) ? value_string(private) : "", "state",
+                      value_get(found->instance, "attributes"), "sensitive",
+                      sensitive_of(found->instance), "identity", identity, "identitySchemaVersion",
+                      identity ? value_get(found->instance, "identity_schema_version") : NULL);
 }
 
 /* A reference; NULL: the file does not have it. */

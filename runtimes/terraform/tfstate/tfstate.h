@@ -5,7 +5,8 @@
  *   {"version": 4, "terraform_version", "serial", "lineage", "outputs", "resources": [
  *     {"module", "mode": "managed", "type", "name", "provider": "provider[\"HOST/NS/NAME\"]",
  *      "instances": [{"index_key", "status": "tainted", "deposed", "schema_version", "attributes",
- *                     "sensitive_attributes", "private": BASE64, "dependencies", …}]}]}
+ *                     "sensitive_attributes", "private": BASE64, "identity",
+ * "identity_schema_version", "dependencies", …}]}]}
  *
  * Everything in a state file may be secret, but for its addresses. So messages have addresses,
  * places and versions, and nothing else of it.
@@ -22,7 +23,8 @@
  * What a file has of the targets that State has no record of (runtime_foreign.find). Of each that
  * it has:
  *
- *   {"address", "provider", "type", "schemaVersion", "private", "state", "sensitive": [POINTER…]}
+ *   {"address", "provider", "type", "schemaVersion", "private", "state", "sensitive": [POINTER…],
+ *    "identity", "identitySchemaVersion"}
  *
  * or {"error": MESSAGE}: it has it, and it cannot be taken over; or it cannot be told whether it
  * has it. A target that is no member is not in the file: it is new.

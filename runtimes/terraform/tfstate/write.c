@@ -240,6 +240,32 @@ static void put_deposed(struct value_builder *b, const char *deposed)
     put_text(b, "deposed", hex);
 }
 
+static bool has_element(const struct value *list, const struct value *element)
+{
+    for (size_t i = 0; i < value_count(list); i++)
+        if (value_equal(value_at(list, i), element))
+            return true;
+    return false;
+}
+
+/* What is sensitive by the Spec, and by the schema; each path once. */
+static void put_sensitive(const struct value *memory, struct value_builder *b)
+{
+    const struct value *by_spec = value_get(memory, "sensitive");
+    const struct value *by_schema = value_get(memory, "sensitiveBySchema");
+
+    if (!by_spec && !by_schema)
+        return;
+    value_key(b, "sensitive_attributes");
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(by_spec); i++)
+        value_add(b, value_at(by_spec, i));
+    for (size_t i = 0; i < value_count(by_schema); i++)
+        if (!has_element(by_spec, value_at(by_schema, i)))
+            value_add(b, value_at(by_schema, i));
+    value_end_array(b);
+}
+
 static void put_instance(const struct writing *writing, const struct entry *entry,
                          struct value_builder *b)
 {
@@ -256,10 +282,13 @@ static void put_instance(const struct writing *writing, const struct entry *entr
         put_deposed(b, record->deposed);
     put(b, "schema_version", value_get(memory, "schemaVersion"));
     put(b, "attributes", value_get(memory, "state"));
-    if (value_get(memory, "sensitive"))
-        put(b, "sensitive_attributes", value_get(memory, "sensitive"));
+    put_sensitive(memory, b);
     if (private && *private)
         put_text(b, "private", private);
+    if (value_get(memory, "identity")) {
+        put(b, "identity", value_get(memory, "identity"));
+        put(b, "identity_schema_version", value_get(memory, "identitySchemaVersion"));
+    }
     put_dependencies(writing, record, b);
     if (lifecycle_creates_first(record->extensions)) {
         value_key(b, "create_before_destroy");

@@ -1,5 +1,6 @@
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 #include "engine/base/decimal.h"
 #include "engine/base/json.h"
@@ -165,22 +166,154 @@ static int decode_members(struct decoding *decoding, const struct tf_type *type,
     return r;
 }
 
+/* ---- The type of a value whose type has dynamic ones inside, with theirs instead ---- */
+
+static const struct tf_type *read_own_type(struct decoding *decoding,
+                                           const struct msgpack_item *item);
+/* Reads the value, and gives its type. NULL: there is no such type, because elements of a list
+ * differ; or the value is none. */
+static const struct tf_type *read_whole(struct decoding *decoding, const struct tf_type *type);
+
+static bool is_same(const struct tf_type *a, const struct tf_type *b)
+{
+    _cleanup_buf_ struct buf one = BUF_INIT, other = BUF_INIT;
+
+    if (a == b)
+        return true;
+    tf_type_write(&one, a);
+    tf_type_write(&other, b);
+    return strcmp(one.data, other.data) == 0;
+}
+
+static const struct tf_type *read_elements(struct decoding *decoding, const struct tf_type *type,
+                                           size_t count)
+{
+    const struct tf_type *found = NULL;
+    struct msgpack_item key;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct tf_type *one = type->kind == TF_MAP && !msgpack_read(&decoding->reader, &key)
+                                        ? NULL
+                                        : read_whole(decoding, type->element);
+
+        if (!one || (found && !is_same(one, found)))
+            return NULL;
+        found = one;
+    }
+    return found ? tf_type_of(decoding->arena, type->kind, found) : type;
+}
+
+static size_t find_member(const struct tf_type *type, const struct msgpack_item *key)
+{
+    for (size_t i = 0; i < type->n_members; i++)
+        if (strlen(type->members[i].name) == key->length &&
+            memcmp(type->members[i].name, key->data, key->length) == 0)
+            return i;
+    return type->n_members;
+}
+
+static const struct tf_type *read_members(struct decoding *decoding, const struct tf_type *type)
+{
+    struct tf_type *whole = ARENA_NEW(decoding->arena, struct tf_type);
+
+    *whole = *type;
+    whole->members = ARENA_ARRAY(decoding->arena, struct tf_member, type->n_members);
+    for (size_t i = 0; i < type->n_members; i++)
+        whole->members[i] = type->members[i];
+    for (size_t i = 0; i < type->n_members; i++) {
+        struct msgpack_item key = {0};
+        bool is_object = type->kind == TF_OBJECT;
+        size_t at = i;
+
+        if (is_object && (!msgpack_read(&decoding->reader, &key) || key.type != MSGPACK_STRING))
+            return NULL;
+        if (is_object)
+            at = find_member(type, &key);
+        if (at == type->n_members ||
+            !(whole->members[at].type = read_whole(decoding, type->members[at].type)))
+            return NULL;
+    }
+    return whole;
+}
+
+static const struct tf_type *read_contents(struct decoding *decoding, const struct tf_type *type,
+                                           const struct msgpack_item *item)
+{
+    const struct tf_type *own;
+
+    if (item->type == MSGPACK_NIL || item->type == MSGPACK_EXTENSION)
+        return type;
+    if (type->kind == TF_DYNAMIC) {
+        own = read_own_type(decoding, item);
+        return own ? read_whole(decoding, own) : NULL;
+    }
+    if (!type->element && !type->members)
+        return type;
+    if (item->type != MSGPACK_ARRAY && item->type != MSGPACK_MAP)
+        return NULL;
+    if (type->element)
+        return read_elements(decoding, type, item->length);
+    return item->length == type->n_members ? read_members(decoding, type) : NULL;
+}
+
+static const struct tf_type *read_whole(struct decoding *decoding, const struct tf_type *type)
+{
+    const struct tf_type *found;
+    struct msgpack_item item;
+
+    if (decoding->depth >= LIMIT_DEPTH || !msgpack_read(&decoding->reader, &item))
+        return NULL;
+    decoding->depth++;
+    found = read_contents(decoding, type, &item);
+    decoding->depth--;
+    return found && !tf_type_has_dynamic(type) ? type : found;
+}
+
 /* ---- Dynamic values: their type as JSON, then the value ---- */
 
-static int decode_typed(struct decoding *decoding, const struct msgpack_item *text,
-                        const struct tf_type *type, struct value_builder *b)
+/* NULL: it has none. */
+static const struct tf_type *read_own_type(struct decoding *decoding,
+                                           const struct msgpack_item *item)
 {
     _cleanup_value_ const struct value *json = NULL;
+    const struct tf_type *type = NULL;
+    struct msgpack_item text;
+
+    if (item->type != MSGPACK_ARRAY || item->length != 2 ||
+        !msgpack_read(&decoding->reader, &text) ||
+        (text.type != MSGPACK_BYTES && text.type != MSGPACK_STRING) ||
+        json_read(text.data, text.length, &json, NULL) < 0 ||
+        tf_type_read(decoding->arena, json, &type, NULL) < 0)
+        return NULL;
+    return type;
+}
+
+/* A reference; NULL: it is deeper than a document may be. */
+static const struct value *type_json(const struct tf_type *type)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    const struct value *json = NULL;
+
+    tf_type_write(&text, type);
+    json_read(text.data, text.length, &json, NULL);
+    return json;
+}
+
+/* whole: the type without dynamic ones inside; NULL: there is none, and these have types of their
+ * own. */
+static int decode_typed(struct decoding *decoding, const struct tf_type *type,
+                        const struct tf_type *whole, struct value_builder *b)
+{
+    _cleanup_value_ const struct value *of_all = whole ? type_json(whole) : NULL;
+    _cleanup_value_ const struct value *json = of_all ? value_ref(of_all) : type_json(type);
+    enum tf_form form = decoding->form;
     int r;
 
-    if (decoding->form == TF_PLAIN)
-        return decode(decoding, type, b);
-    r = json_read(text->data, text->length, &json, decoding->error);
-    if (r < 0)
-        return r;
     value_begin_object(b);
     value_key(b, "value");
+    decoding->form = of_all ? TF_PLAIN : form;
     r = decode(decoding, type, b);
+    decoding->form = form;
     if (r < 0)
         return r;
     value_key(b, "type");
@@ -192,17 +325,13 @@ static int decode_typed(struct decoding *decoding, const struct msgpack_item *te
 static int decode_dynamic(struct decoding *decoding, const struct msgpack_item *item,
                           struct value_builder *b)
 {
-    _cleanup_value_ const struct value *json = NULL;
-    const struct tf_type *type;
-    struct msgpack_item text;
+    const struct tf_type *type = read_own_type(decoding, item);
+    struct decoding ahead = *decoding;
 
-    if (item->type != MSGPACK_ARRAY || item->length != 2 ||
-        !msgpack_read(&decoding->reader, &text) ||
-        (text.type != MSGPACK_BYTES && text.type != MSGPACK_STRING) ||
-        json_read(text.data, text.length, &json, NULL) < 0 ||
-        tf_type_read(decoding->arena, json, &type, NULL) < 0)
+    if (!type)
         return bad(decoding, "a dynamic value has no type");
-    return decode_typed(decoding, &text, type, b);
+    return decoding->form == TF_PLAIN ? decode(decoding, type, b)
+                                      : decode_typed(decoding, type, read_whole(&ahead, type), b);
 }
 
 /* ---- Any. After a failure containers stay open: the builder is only freed. ---- */

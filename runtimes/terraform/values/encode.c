@@ -61,65 +61,83 @@ static int encode_number(struct buf *to, const struct value *value, struct error
     return 0;
 }
 
-static int encode_items(struct buf *to, const struct value *value, const struct tf_type *type,
-                        struct error *error)
+struct encoding {
+    struct buf *to;
+    const struct tf_typing *typing; /* or NULL */
+    struct error *error;
+};
+
+static int encode(const struct encoding *encoding, const struct value *value,
+                  const struct tf_type *type, const struct value *written);
+
+/* Elements of a set are in another order than they are written in. */
+static int encode_items(const struct encoding *encoding, const struct value *value,
+                        const struct tf_type *type, const struct value *written)
 {
     size_t count = value_count(value);
     int r = 0;
 
     if (type->kind == TF_TUPLE && count != type->n_members)
-        return not_of_type(value, type, error);
-    msgpack_add_array(to, count);
+        return not_of_type(value, type, encoding->error);
+    msgpack_add_array(encoding->to, count);
     for (size_t i = 0; i < count && r >= 0; i++)
-        r = tf_encode(to, value_at(value, i), type->element ? type->element : type->members[i].type,
-                      error);
+        r = encode(encoding, value_at(value, i),
+                   type->element ? type->element : type->members[i].type,
+                   type->kind == TF_SET ? NULL : value_at(written, i));
     return r;
 }
 
-static int encode_map(struct buf *to, const struct value *value, const struct tf_type *type,
-                      struct error *error)
+static int encode_map(const struct encoding *encoding, const struct value *value,
+                      const struct tf_type *type, const struct value *written)
 {
     size_t count = value_count(value);
     int r = 0;
 
-    msgpack_add_map(to, count);
+    msgpack_add_map(encoding->to, count);
     for (size_t i = 0; i < count && r >= 0; i++) {
         size_t length;
         const char *key = value_member_key(value, i, &length);
 
-        msgpack_add_string(to, key, length);
-        r = tf_encode(to, value_member(value, i), type->element, error);
+        msgpack_add_string(encoding->to, key, length);
+        r = encode(encoding, value_member(value, i), type->element,
+                   value_get_n(written, key, length));
     }
     return r;
 }
 
 /* With all members, and no other. */
-static int encode_object(struct buf *to, const struct value *value, const struct tf_type *type,
-                         struct error *error)
+static int encode_object(const struct encoding *encoding, const struct value *value,
+                         const struct tf_type *type, const struct value *written)
 {
     int r = 0;
 
-    msgpack_add_map(to, type->n_members);
+    msgpack_add_map(encoding->to, type->n_members);
     for (size_t i = 0; i < type->n_members && r >= 0; i++) {
         const char *name = type->members[i].name;
 
-        msgpack_add_string(to, name, strlen(name));
-        r = tf_encode(to, value_get(value, name), type->members[i].type, error);
+        msgpack_add_string(encoding->to, name, strlen(name));
+        r = encode(encoding, value_get(value, name), type->members[i].type,
+                   value_get(written, name));
     }
     return r;
 }
 
-/* The type as JSON, then the value. */
-static int encode_dynamic(struct buf *to, const struct value *value, struct error *error)
+/* The type as JSON, then the value. What is not known, and has no type, is unknown alone. */
+static int encode_dynamic(const struct encoding *encoding, const struct value *value,
+                          const struct value *written)
 {
     _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     _cleanup_buf_ struct buf text = BUF_INIT;
-    const struct tf_type *type = tf_type_infer(&arena, value);
+    const struct tf_type *type = tf_type_infer(&arena, value, written, encoding->typing);
 
+    if (type->kind == TF_DYNAMIC) {
+        msgpack_add_unknown(encoding->to);
+        return 0;
+    }
     tf_type_write(&text, type);
-    msgpack_add_array(to, 2);
-    msgpack_add_bytes(to, text.data, text.length);
-    return tf_encode(to, value, type, error);
+    msgpack_add_array(encoding->to, 2);
+    msgpack_add_bytes(encoding->to, text.data, text.length);
+    return encode(encoding, value, type, written);
 }
 
 static const enum value_type forms[] = {
@@ -128,39 +146,53 @@ static const enum value_type forms[] = {
     [TF_MAP] = VALUE_OBJECT,    [TF_OBJECT] = VALUE_OBJECT,
 };
 
-int tf_encode(struct buf *to, const struct value *value, const struct tf_type *type,
-              struct error *error)
+static int encode(const struct encoding *encoding, const struct value *value,
+                  const struct tf_type *type, const struct value *written)
 {
+    struct buf *to = encoding->to;
     size_t length;
     const char *text;
 
-    if (value_is(value, VALUE_UNKNOWN)) {
-        msgpack_add_unknown(to);
-        return 0;
-    }
     if (!value || value_is(value, VALUE_NULL)) {
         msgpack_add_nil(to);
         return 0;
     }
     if (type->kind == TF_DYNAMIC)
-        return encode_dynamic(to, value, error);
+        return encode_dynamic(encoding, value, written);
+    if (value_is(value, VALUE_UNKNOWN)) {
+        msgpack_add_unknown(to);
+        return 0;
+    }
     if (value_type(value) != forms[type->kind])
-        return not_of_type(value, type, error);
+        return not_of_type(value, type, encoding->error);
     switch (type->kind) {
     case TF_STRING:
         text = value_string_n(value, &length);
         msgpack_add_string(to, text, length);
         return 0;
     case TF_NUMBER:
-        return encode_number(to, value, error);
+        return encode_number(to, value, encoding->error);
     case TF_BOOL:
         msgpack_add_bool(to, value_bool(value, false));
         return 0;
     case TF_MAP:
-        return encode_map(to, value, type, error);
+        return encode_map(encoding, value, type, written);
     case TF_OBJECT:
-        return encode_object(to, value, type, error);
+        return encode_object(encoding, value, type, written);
     default:
-        return encode_items(to, value, type, error);
+        return encode_items(encoding, value, type, written);
     }
+}
+
+int tf_encode_typed(struct buf *to, const struct value *value, const struct tf_type *type,
+                    const struct value *written, const struct tf_typing *typing,
+                    struct error *error)
+{
+    return encode(&(struct encoding){to, typing, error}, value, type, written);
+}
+
+int tf_encode(struct buf *to, const struct value *value, const struct tf_type *type,
+              struct error *error)
+{
+    return tf_encode_typed(to, value, type, NULL, NULL, error);
 }

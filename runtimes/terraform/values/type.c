@@ -2,6 +2,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/spec/ref.h"
 
 const struct tf_type tf_string = {.kind = TF_STRING}, tf_number = {.kind = TF_NUMBER},
                      tf_bool = {.kind = TF_BOOL}, tf_dynamic = {.kind = TF_DYNAMIC};
@@ -135,7 +136,28 @@ void tf_type_write(struct buf *to, const struct tf_type *type)
 
 /* ---- Of a value ---- */
 
-static const struct tf_type *infer_members(struct arena *arena, const struct value *value)
+/* What is written at the same place as a child of a value. */
+static const struct value *written_child(const struct value *written, const struct value *value,
+                                         size_t i)
+{
+    size_t length;
+    const char *key = value_is(value, VALUE_OBJECT) ? value_member_key(value, i, &length) : NULL;
+
+    return key ? value_get_n(written, key, length) : value_at(written, i);
+}
+
+/* NULL: nothing of the value is unknown, or it is no reference, or its type is not known. */
+static const struct tf_type *find_type(const struct value *value, const struct value *written,
+                                       const struct tf_typing *typing)
+{
+    bool is_asked = typing && value_has_unknown(value) && ref_is(written);
+
+    return is_asked ? typing->find(typing->arg, value_string(written)) : NULL;
+}
+
+static const struct tf_type *infer_members(struct arena *arena, const struct value *value,
+                                           const struct value *written,
+                                           const struct tf_typing *typing)
 {
     struct tf_type *type = ARENA_NEW(arena, struct tf_type);
     bool is_object = value_is(value, VALUE_OBJECT);
@@ -148,13 +170,19 @@ static const struct tf_type *infer_members(struct arena *arena, const struct val
         const char *name = is_object ? value_member_key(value, i, &length) : NULL;
 
         type->members[i].name = name ? arena_str_n(arena, name, length) : NULL;
-        type->members[i].type = tf_type_infer(arena, value_child(value, i));
+        type->members[i].type =
+            tf_type_infer(arena, value_child(value, i), written_child(written, value, i), typing);
     }
     return type;
 }
 
-const struct tf_type *tf_type_infer(struct arena *arena, const struct value *value)
+const struct tf_type *tf_type_infer(struct arena *arena, const struct value *value,
+                                    const struct value *written, const struct tf_typing *typing)
 {
+    const struct tf_type *found = find_type(value, written, typing);
+
+    if (found)
+        return found;
     switch (value_type(value)) {
     case VALUE_STRING:
         return &tf_string;
@@ -164,7 +192,7 @@ const struct tf_type *tf_type_infer(struct arena *arena, const struct value *val
         return &tf_bool;
     case VALUE_ARRAY:
     case VALUE_OBJECT:
-        return infer_members(arena, value);
+        return infer_members(arena, value, written, typing);
     default:
         return &tf_dynamic;
     }
@@ -191,8 +219,7 @@ bool tf_type_has_dynamic(const struct tf_type *type)
     return false;
 }
 
-static const struct tf_type *type_of_child(const struct tf_type *type, const struct value *value,
-                                           size_t i)
+const struct tf_type *tf_type_child(const struct tf_type *type, const struct value *value, size_t i)
 {
     size_t length;
     const char *name;
@@ -205,16 +232,22 @@ static const struct tf_type *type_of_child(const struct tf_type *type, const str
     return name ? tf_type_member(type, name, length) : NULL;
 }
 
-bool tf_type_is_open(const struct tf_type *type, const struct value *value)
+bool tf_type_is_open(const struct tf_type *type, const struct value *value,
+                     const struct value *written, const struct tf_typing *typing)
 {
     if (!value_has_unknown(value))
         return false;
-    if (type->kind == TF_DYNAMIC || value_is(value, VALUE_UNKNOWN))
+    if (type->kind == TF_DYNAMIC && find_type(value, written, typing))
+        return false;
+    if (value_is(value, VALUE_UNKNOWN))
         return tf_type_has_dynamic(type);
     for (size_t i = 0; i < value_count(value); i++) {
-        const struct tf_type *inner = type_of_child(type, value, i);
+        const struct tf_type *inner =
+            type->kind == TF_DYNAMIC ? type : tf_type_child(type, value, i);
 
-        if (inner && tf_type_is_open(inner, value_child(value, i)))
+        if (inner &&
+            tf_type_is_open(inner, value_child(value, i),
+                            type->kind == TF_SET ? NULL : written_child(written, value, i), typing))
             return true;
     }
     return false;
@@ -225,4 +258,61 @@ void tf_type_describe(struct buf *to, const struct tf_type *type)
     buf_add_str(to, kinds[type->kind].one);
     if (type->element)
         buf_printf(to, " of %s", kinds[type->element->kind].many);
+}
+
+/* ---- Conversion ---- */
+
+enum form { FORM_SCALAR, FORM_ARRAY, FORM_OBJECT };
+
+static enum form form_of(const struct tf_type *type)
+{
+    switch (type->kind) {
+    case TF_LIST:
+    case TF_SET:
+    case TF_TUPLE:
+        return FORM_ARRAY;
+    case TF_MAP:
+    case TF_OBJECT:
+        return FORM_OBJECT;
+    default:
+        return FORM_SCALAR;
+    }
+}
+
+/* All that may be inside of the one becomes an element of the other. */
+static bool elements_convert(const struct tf_type *from, const struct tf_type *element)
+{
+    if (from->element)
+        return tf_type_converts(from->element, element);
+    for (size_t i = 0; i < from->n_members; i++)
+        if (!tf_type_converts(from->members[i].type, element))
+            return false;
+    return true;
+}
+
+static bool members_convert(const struct tf_type *from, const struct tf_type *to)
+{
+    for (size_t i = 0; i < to->n_members; i++) {
+        const struct tf_member *member = &to->members[i];
+        const struct tf_type *its = from->element
+                                        ? from->element
+                                        : tf_type_member(from, member->name, strlen(member->name));
+
+        if (its && !tf_type_converts(its, member->type))
+            return false;
+    }
+    return true;
+}
+
+bool tf_type_converts(const struct tf_type *from, const struct tf_type *to)
+{
+    if (from->kind == TF_DYNAMIC || to->kind == TF_DYNAMIC)
+        return true;
+    if (form_of(from) != form_of(to))
+        return false;
+    if (form_of(to) == FORM_SCALAR)
+        return from->kind == to->kind || from->kind == TF_STRING || to->kind == TF_STRING;
+    if (to->element)
+        return elements_convert(from, to->element);
+    return to->kind == TF_TUPLE || members_convert(from, to);
 }

@@ -19,10 +19,16 @@
 int tf_encode(struct buf *to, const struct value *value, const struct tf_type *type,
               struct error *error);
 
+/* The same, with what is known of what is not known yet: written, typing as of tf_type_infer(). */
+int tf_encode_typed(struct buf *to, const struct value *value, const struct tf_type *type,
+                    const struct value *written, const struct tf_typing *typing,
+                    struct error *error);
+
 /* What becomes of a dynamic value. */
 enum tf_form {
     TF_PLAIN, /* the value alone */
-    TF_TYPED, /* {"value": …, "type": …}, as in a state's JSON, which providers read again */
+    TF_TYPED, /* {"value": …, "type": …}, as in a state's JSON, which providers read again. Those
+                 inside of it are values alone: the type has theirs */
 };
 
 /* ERR_INVALID: the bytes are no value of that type. */

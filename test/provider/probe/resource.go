@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/big"
 	"os"
@@ -12,7 +13,9 @@ import (
 	"github.com/hashicorp/terraform-plugin-framework/diag"
 	"github.com/hashicorp/terraform-plugin-framework/path"
 	"github.com/hashicorp/terraform-plugin-framework/resource"
+	"github.com/hashicorp/terraform-plugin-framework/resource/identityschema"
 	"github.com/hashicorp/terraform-plugin-framework/resource/schema"
+	"github.com/hashicorp/terraform-plugin-framework/tfsdk"
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
 
 	"kusionstack.io/operator/test/provider/backend"
@@ -31,6 +34,7 @@ var (
 	_ resource.ResourceWithConfigure   = &thing{}
 	_ resource.ResourceWithModifyPlan  = &thing{}
 	_ resource.ResourceWithImportState = &thing{}
+	_ resource.ResourceWithIdentity    = &thing{}
 	_ resource.ResourceWithMoveState   = &renamed{}
 )
 
@@ -40,6 +44,13 @@ func (t *thing) Metadata(_ context.Context, req resource.MetadataRequest, resp *
 
 func (t *thing) Schema(_ context.Context, _ resource.SchemaRequest, resp *resource.SchemaResponse) {
 	resp.Schema = t.schema
+}
+
+// IdentitySchema says that an object is told from all others by its id.
+func (t *thing) IdentitySchema(_ context.Context, _ resource.IdentitySchemaRequest,
+	resp *resource.IdentitySchemaResponse) {
+	resp.IdentitySchema = identityschema.Schema{Version: 3, Attributes: map[string]identityschema.Attribute{
+		"object": identityschema.StringAttribute{RequiredForImport: true}}}
 }
 
 func (t *thing) Configure(_ context.Context, req resource.ConfigureRequest, _ *resource.ConfigureResponse) {
@@ -143,6 +154,9 @@ func plainOf(of tftypes.Type, v tftypes.Value) (any, error) {
 		return itemsOf(func(i int) tftypes.Type { return of.ElementTypes[i] }, v)
 	}
 	if of.Is(tftypes.DynamicPseudoType) {
+		if v.Type().Is(tftypes.DynamicPseudoType) {
+			return nil, errors.New("it is not known, nor is its type")
+		}
 		value, err := plainOf(v.Type(), v)
 		return map[string]any{"type": v.Type(), "value": value}, err
 	}
@@ -223,6 +237,17 @@ func checkMark(ctx context.Context, from private, diags *diag.Diagnostics) {
 	}
 }
 
+// checkIdentity wants what was said of the object before. (OpenTofu does not tell it with a deletion.)
+func checkIdentity(ctx context.Context, from *tfsdk.ResourceIdentity, id string, diags *diag.Diagnostics) {
+	if said := get[string](ctx, from, "object"); said != id {
+		diags.AddError("the identity is lost", fmt.Sprintf("%q is %q", id, said))
+	}
+}
+
+func setIdentity(ctx context.Context, to *tfsdk.ResourceIdentity, id string, diags *diag.Diagnostics) {
+	diags.Append(to.SetAttribute(ctx, path.Root("object"), id)...)
+}
+
 func note(diags *diag.Diagnostics, err error) bool {
 	if err != nil {
 		diags.AddError("the back end", err.Error())
@@ -279,6 +304,7 @@ func (t *thing) Create(ctx context.Context, req resource.CreateRequest, resp *re
 	}
 	resp.State.Raw, err = complete(req.Plan.Raw, id, 1)
 	note(&resp.Diagnostics, err)
+	setIdentity(ctx, resp.Identity, id, &resp.Diagnostics)
 	note(&resp.Diagnostics, knobs.Fail("create_half"))
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, mark, []byte(`{"is":"ours"}`))...)
 }
@@ -289,6 +315,7 @@ func (t *thing) Read(ctx context.Context, req resource.ReadRequest, resp *resour
 		return
 	}
 	id := get[string](ctx, req.State, "id")
+	checkIdentity(ctx, req.Identity, id, &resp.Diagnostics)
 	object, err := t.address.Get(id)
 	if note(&resp.Diagnostics, err) {
 		return
@@ -299,6 +326,7 @@ func (t *thing) Read(ctx context.Context, req resource.ReadRequest, resp *resour
 	}
 	resp.State.Raw, err = t.stateOf(ctx, object, id)
 	note(&resp.Diagnostics, err)
+	setIdentity(ctx, resp.Identity, id, &resp.Diagnostics)
 }
 
 // ImportState takes an object over by its id, which it says aloud.
@@ -309,6 +337,7 @@ func (t *thing) ImportState(ctx context.Context, req resource.ImportStateRequest
 		resp.Diagnostics.AddError("there is no "+req.ID, req.ID)
 	}
 	resp.Diagnostics.Append(resp.State.SetAttribute(ctx, path.Root("id"), req.ID)...)
+	setIdentity(ctx, resp.Identity, req.ID, &resp.Diagnostics)
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, mark, []byte(`{"is":"ours"}`))...)
 }
 
@@ -321,6 +350,7 @@ func (t *thing) Update(ctx context.Context, req resource.UpdateRequest, resp *re
 	before := get[big.Float](ctx, req.State, "serial")
 	serial, _ := before.Int64()
 	id := get[string](ctx, req.State, "id")
+	checkIdentity(ctx, req.Identity, id, &resp.Diagnostics)
 	state, err := complete(req.Plan.Raw, id, serial+1)
 	if note(&resp.Diagnostics, err) {
 		return
@@ -349,10 +379,11 @@ type renamed struct{ thing }
 func (r *renamed) MoveState(context.Context) []resource.StateMover {
 	before := thingSchema()
 	return []resource.StateMover{{SourceSchema: &before,
-		StateMover: func(_ context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
+		StateMover: func(ctx context.Context, req resource.MoveStateRequest, resp *resource.MoveStateResponse) {
 			if req.SourceTypeName == "probe_thing" && req.SourceState != nil {
 				resp.TargetState.Raw = req.SourceState.Raw
 				resp.TargetPrivate = req.SourcePrivate
+				setIdentity(ctx, resp.TargetIdentity, get[string](ctx, req.SourceState, "id"), &resp.Diagnostics)
 			}
 		}}}
 }

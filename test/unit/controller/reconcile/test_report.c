@@ -221,6 +221,26 @@ static void counts_changes_in_which_something_was_hidden(void)
     EXPECT_INT(unseen.fields, 1, "a field");
 }
 
+/* The plan had no room left for any of them. */
+static void counts_changes_of_which_no_field_is_shown(void)
+{
+    static const enum plan_action actions[] = {PLAN_CREATE};
+    _cleanup_(plan_free_p) struct plan *plan = plan_of(actions, ARRAY_SIZE(actions));
+    _cleanup_value_ const struct value *shown = NULL;
+    struct diff diff = {.total = 3};
+    struct report_unseen unseen;
+    size_t omitted;
+
+    plan->changes[0].diff = &diff;
+    shown = report_results(&(struct report_source){.plan = plan, .to_approve = true}, &omitted);
+    unseen = report_unseen(plan);
+    plan->changes[0].diff = NULL;
+    expect_json(shown, "[{\"id\":\"id-0\",\"action\":\"create\",\"omittedFields\":3}]",
+                "it says so");
+    EXPECT_INT(unseen.changes, 1, "a change");
+    EXPECT_INT(unseen.fields, 3, "its fields");
+}
+
 /* ---- Results ---- */
 
 static void shows_how_an_operation_went(void)
@@ -640,7 +660,8 @@ SUITE(report, TEST(counts_what_a_plan_does), TEST(shows_the_fields_of_a_preview)
       TEST(shows_hidden_characters),
 
       TEST(leaves_out_paths_that_no_status_takes), TEST(shows_all_changes_of_a_plan_to_be_approved),
-      TEST(counts_changes_in_which_something_was_hidden), TEST(shows_how_an_operation_went),
+      TEST(counts_changes_in_which_something_was_hidden),
+      TEST(counts_changes_of_which_no_field_is_shown), TEST(shows_how_an_operation_went),
       TEST(shows_what_became_of_a_plan), TEST(bounds_what_a_status_holds), TEST(counts_results),
       TEST(tells_what_of_a_spec_is_not_ready), TEST(tells_of_a_resource_once),
       TEST(names_the_first_that_fail_and_counts_the_others), TEST(judges_by_the_failure_that_stays),

@@ -46,6 +46,20 @@ static void copies_errors_alone(void)
     EXPECT_INT(err_copy(&error, &error), ERR_GONE, "itself");
 }
 
+static void a_copy_on_the_heap_is_as_long_as_its_message(void)
+{
+    struct error error = {0}, again = {0};
+    _cleanup_free_ struct error *copy = NULL;
+
+    err_set(&error, ERR_GONE, "Left", "gone");
+    copy = err_new(&error);
+    EXPECT_INT((long long)err_size(copy), offsetof(struct error, message) + sizeof("gone"), "size");
+    EXPECT_INT((long long)err_size(NULL), 0, "none");
+    EXPECT_INT(err_copy(&again, copy), ERR_GONE, "copied");
+    EXPECT_STR(again.reason, "Left", "reason");
+    EXPECT_STR(again.message, "gone", "message");
+}
+
 /* A message is one line of UTF-8, whatever it is made of. */
 static void keeps_messages_clean(void)
 {
@@ -121,5 +135,5 @@ static void names_every_code(void)
 }
 
 SUITE(error, TEST(sets_and_wraps), TEST(accepts_null), TEST(copies_errors_alone),
-      TEST(keeps_messages_clean), TEST(hints_are_lines_of_their_own), TEST(hints_are_never_cut),
-      TEST(names_every_code))
+      TEST(a_copy_on_the_heap_is_as_long_as_its_message), TEST(keeps_messages_clean),
+      TEST(hints_are_lines_of_their_own), TEST(hints_are_never_cut), TEST(names_every_code))

@@ -53,6 +53,7 @@ enum {
     CLOUD_IMPORTS = 1 << 23, /* what State has no record of is there, and is adopted */
     CLOUD_READS = 1 << 24,   /* it is only read: its address is `reading` */
     CLOUD_WARNS = 1 << 25,   /* of its secret, in plan and apply */
+    CLOUD_PLAN_HANGS = 1 << 26, /* plan takes `plan_hangs`, and is ERR_TIMEOUT */
 };
 
 struct fake_thing {
@@ -86,7 +87,8 @@ struct fake_cloud {
     unsigned blocked;         /* calls that wait for the test */
     int64_t takes;            /* ms: of each apply */
     bool no_limit;            /* steps have none */
-    unsigned hung;            /* calls, of CLOUD_HANGS */
+    unsigned hung;            /* calls, of CLOUD_HANGS and CLOUD_PLAN_HANGS */
+    int64_t plan_hangs;       /* ms; 0: until the call's deadline */
     bool makes_when_killed; /* what was sent takes place, though the process is killed meanwhile */
 };
 

@@ -166,8 +166,19 @@ static void block_plan(struct fake_cloud *cloud, const char *id)
     }
 }
 
+static int hang(struct fake_cloud *cloud, const struct runtime_call *call, struct error *error)
+{
+    int64_t now = atomic_load(&cloud->world->now);
+    int64_t until = cloud->plan_hangs ? now + cloud->plan_hangs : call->deadline;
+
+    cloud->hung++;
+    if (until > now)
+        atomic_store(&cloud->world->now, until);
+    return err_set(error, ERR_TIMEOUT, "Timeout", "no answer");
+}
+
 static int plan_it(struct runtime_session *session, const struct runtime_target *target,
-                   struct runtime_step **ret, struct error *error)
+                   const struct runtime_call *call, struct runtime_step **ret, struct error *error)
 {
     struct fake_cloud *cloud = session->cloud;
     struct fake_thing *thing = NULL;
@@ -176,6 +187,8 @@ static int plan_it(struct runtime_session *session, const struct runtime_target 
     int r;
 
     check_target(cloud, target);
+    if (fake_cloud_faults(cloud, target->id) & CLOUD_PLAN_HANGS)
+        return hang(cloud, call, error);
     if (fake_cloud_faults(cloud, target->id) & CLOUD_READS)
         return plan_reading(session, target, ret, error);
     if (!target->attributes && !target->prior)
@@ -216,13 +229,12 @@ int fake_cloud_plan(struct runtime_session *session, const struct runtime_target
     struct fake_world *world = session->cloud->world;
     int r;
 
-    (void)call;
     fake_world_call(world, object);
     r = fake_world_enter(world, error);
     if (r >= 0) {
         if (hint && hint->presence != PRESENCE_UNKNOWN)
             fake_world_lie(world, "a hint for %s that was never given", target->id);
-        r = plan_it(session, target, ret, error);
+        r = plan_it(session, target, call, ret, error);
         fake_world_leave(world);
     }
     fake_world_return(world, object);

@@ -8,7 +8,7 @@
  * "1", fixed: "red", swapped: "big", ref: a's status.address}, whose extensions.region is b's. What
  * follows * and ~ may be a reference, too: "Cloud/e*@d" is fixed to d's id. Of things in the cloud,
  * @ and ^ refer to the address, * and ~ to the id, unless a path follows. "!3" says that what
- * revision 3 began to create is not there.
+ * revision 3 began to create is not there, and "?i1" that it has the import id i1.
  *
  * "Cloud/e=1<d" had the id of the thing d before.
  *

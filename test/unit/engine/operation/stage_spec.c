@@ -20,7 +20,7 @@ static struct token take(const char **at, const char *ends)
     return token;
 }
 
-#define PART_END "=@^*~!<:, "
+#define PART_END "=@^*~!?<:, "
 
 /* What a word's marks say of it. */
 struct shape {
@@ -143,13 +143,20 @@ static void add_fields(struct buf *json, const char *spec, const char **at)
 static void add_extensions(struct buf *json, const char *spec, const char **at)
 {
     const char *comma = "";
-    struct token revision;
+    struct token word;
 
     if (**at == '!') {
         (*at)++;
-        revision = take(at, PART_END);
-        buf_printf(json, ",\"extensions\":{\"kusionstack.io/not-created\":%.*s}",
-                   (int)revision.length, revision.text);
+        word = take(at, PART_END);
+        buf_printf(json, ",\"extensions\":{\"kusionstack.io/not-created\":%.*s}", (int)word.length,
+                   word.text);
+        return;
+    }
+    if (**at == '?') {
+        (*at)++;
+        word = take(at, PART_END);
+        buf_printf(json, ",\"extensions\":{\"kusionstack.io/import-id\":\"%.*s\"}",
+                   (int)word.length, word.text);
         return;
     }
     if (**at != '^' && **at != '<')

@@ -185,6 +185,52 @@ static void what_is_named_is_taken_over(void)
     }
 }
 
+/* Nobody has to wait until it cannot take effect any more. */
+static void what_is_named_is_taken_over_at_once(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    lose_answer(&stage);
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_IMPORTS);
+    EXPECT(stage_apply(&stage, "Cloud/d=1 a@d c=1") < 0, "nobody has named it");
+    EXPECT(strstr(stage.planned.data, "deferred d"), stage.planned.data);
+    EXPECT(strstr(stage.causes.data, "at once: by extensions[kusionstack.io/import-id]"),
+           stage.causes.data);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1?i1 a@d c=1"), 0, stage.error.message);
+    EXPECT(strstr(stage.planned.data, "adopt d"), stage.planned.data);
+    EXPECT_INT(stage.cloud.creates, 1, "not made twice");
+    EXPECT(!doubt_is_left(&stage), stage_state(&stage));
+}
+
+/* Nothing is wanted any more, and a person says what became of it: at once, or when it is held. */
+static void a_destroy_is_settled_by_a_person(void)
+{
+    _cleanup_value_ const struct value *named =
+        value_pack("{s:{s:s}}", "cloud:d", "kusionstack.io/import-id", "i1");
+    _cleanup_value_ const struct value *denied =
+        value_pack("{s:{s:i}}", "cloud:d", "kusionstack.io/not-created", 1);
+    const struct value *const words[] = {named, denied};
+
+    for (size_t i = 0; i < 2 * ARRAY_SIZE(ways); i++) {
+        const struct way *way = &ways[i % 2];
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        way->go(&stage);
+        fake_cloud_fault(&stage.cloud, "d", way->things ? CLOUD_FINDABLE : 0);
+        if (i >= ARRAY_SIZE(ways))
+            fake_world_pass(&stage.world, A_DAY);
+        if (!way->things)
+            EXPECT(stage_destroy(&stage) < 0, "nobody has said anything");
+        stage.extensions = words[i % 2];
+        EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
+        EXPECT_STR(stage_cloud(&stage), "", way->note);
+        EXPECT_STR(stage_state(&stage), "none", way->note);
+        EXPECT_INT(stage.cloud.deletes, way->things, way->note);
+    }
+}
+
 /* What is not there is made when somebody says so, of just that creation: at once, or when it is
  * held. */
 static void what_is_not_there_is_made(void)
@@ -368,6 +414,7 @@ static void what_is_found_is_secret_still(void)
 SUITE(operation_doubt, TEST(marks_what_it_creates), TEST(makes_nothing_that_it_could_not_mark),
       TEST(creates_nothing_twice), TEST(a_killed_process_leaves_a_mark), TEST(does_not_forget_it),
       TEST(finds_what_can_be_found), TEST(what_is_named_is_taken_over),
+      TEST(what_is_named_is_taken_over_at_once), TEST(a_destroy_is_settled_by_a_person),
       TEST(what_is_not_there_is_made), TEST(a_word_counts_for_one_creation),
       TEST(looks_at_what_is_there), TEST(tries_again_what_was_not_sent),
       TEST(a_landing_that_cannot_be_saved_stops_all_else), TEST(what_is_in_doubt_keeps_its_intent),

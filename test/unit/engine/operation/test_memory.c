@@ -75,6 +75,37 @@ static void an_approved_plan_counts(void)
     EXPECT(held[1] >= held[0] + (size_t)MANY * 2 * HASH_HEX_SIZE, "two digests of each step");
 }
 
+/* Of what cannot be planned, and of what fails: the error is in the plan, and in the result. */
+static void errors_count(void)
+{
+    _cleanup_free_ char *words = str_printf("%0*d", 2000, 0);
+    static const char *const said[] = {"no", NULL};
+    size_t planned[2], ended[2];
+
+    for (size_t i = 0; i < ARRAY_SIZE(said); i++) {
+        _cleanup_stage_ struct stage stage;
+        struct run run;
+
+        stage_init(&stage);
+        stage.thorough = true;
+        stage.objects.words = said[i] ? said[i] : words;
+        fake_fault(&stage.objects, "b", FAKE_REFUSED_DRY);
+        fake_fault(&stage.objects, "c", FAKE_REFUSED_DRY);
+        stage_begin_process(&stage);
+        run_begin(&run, &stage);
+        run_plan(&run, "a=1 b=1 c=1");
+        planned[i] = operation_memory(run.operation);
+        run_apply(&run);
+        EXPECT_INT(run_wait(&run), OPERATION_ENDED, "ended");
+        ended[i] = operation_memory(run.operation);
+        run_end(&run);
+        stage_end_process(&stage);
+    }
+    EXPECT(planned[1] >= planned[0] + 2 * 1900, "one in each change");
+    EXPECT(planned[1] <= planned[0] + 3 * 2000, "and no more than that");
+    EXPECT(ended[1] >= ended[0] + 4 * 1900, "and one in each result");
+}
+
 /* ---- Growth ---- */
 
 static void more_than_it_may_hold_ends_it(void)
@@ -182,5 +213,5 @@ static void more_than_it_may_hold_ends_it_while_it_is_carried_out(void)
 }
 
 SUITE(operation_memory, TEST(objects_are_not_kept), TEST(unchanged_keeps_no_step),
-      TEST(an_approved_plan_counts), TEST(more_than_it_may_hold_ends_it),
+      TEST(an_approved_plan_counts), TEST(errors_count), TEST(more_than_it_may_hold_ends_it),
       TEST(more_than_it_may_hold_ends_it_while_it_is_carried_out))

@@ -55,6 +55,30 @@ static void warnings_are_told(void)
     stage_end_process(&stage);
 }
 
+/* Of a deletion, too: of the plan, and of the call. */
+static void warnings_of_deletions_are_told(void)
+{
+    _cleanup_stage_ struct stage stage;
+    struct operation_results results;
+    struct run run;
+    char text[256];
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1"), 0, stage.error.message);
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_WARNS);
+    stage_begin_process(&stage);
+    run_begin(&run, &stage);
+    run_plan(&run, NULL);
+    run_apply(&run);
+    run_wait(&run);
+    operation_results(run.operation, &results);
+    EXPECT_STR(warnings_of(results.items[0].warnings, text, sizeof(text)),
+               "[\"old\",\"it is " REDACTED "\"]", "of the deletion");
+    operation_results_done(&results);
+    EXPECT_INT(run_end(&run), 0, "nothing is wrong");
+    stage_end_process(&stage);
+}
+
 /* Before it is applied there is nothing to tell; while it waits, what for; then all. */
 static void tells_what_it_waits_for(void)
 {
@@ -271,8 +295,8 @@ static void tells_nothing_of_what_was_told(void)
 }
 
 SUITE(operation_results, TEST(results_tell_of_each), TEST(warnings_are_told),
-      TEST(tells_what_it_waits_for), TEST(names_failures_whole),
-      TEST(an_id_that_reads_like_text_is_quoted), TEST(hints_are_below_all_failures),
-      TEST(tells_what_was_done), TEST(tells_what_was_done_though_the_answer_is_lost),
-      TEST(tells_what_was_done_before_a_kill), TEST(tells_of_a_replacement_before_a_kill),
-      TEST(tells_nothing_of_what_was_told))
+      TEST(warnings_of_deletions_are_told), TEST(tells_what_it_waits_for),
+      TEST(names_failures_whole), TEST(an_id_that_reads_like_text_is_quoted),
+      TEST(hints_are_below_all_failures), TEST(tells_what_was_done),
+      TEST(tells_what_was_done_though_the_answer_is_lost), TEST(tells_what_was_done_before_a_kill),
+      TEST(tells_of_a_replacement_before_a_kill), TEST(tells_nothing_of_what_was_told))

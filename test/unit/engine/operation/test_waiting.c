@@ -128,6 +128,43 @@ static void calls_that_fail_slowly_run_out_of_time(void)
     EXPECT(stage.cloud.hung > 1, "it was tried again");
 }
 
+/* Its plan had all the time that there is: it ends with that, and not with as much once more. */
+static void what_timed_out_in_the_plan_is_not_tried_again(void)
+{
+    _cleanup_stage_ struct stage stage;
+    int64_t begun;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Cloud/d=1 Cloud/e=1"), 0, stage.error.message);
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_PLAN_HANGS);
+    begun = stage.world.now;
+    EXPECT(stage_apply(&stage, "Cloud/d=2 Cloud/e=2") < 0, "it fails");
+    EXPECT_STR(stage.results.data, "d timed out; e succeeded", "and the other is changed");
+    EXPECT_INT(stage.cloud.hung, 1, "once");
+    EXPECT(stage.world.now - begun < STAGE_TIMEOUT + STAGE_TIMEOUT / 2, "in one timeout");
+    begun = stage.world.now;
+    EXPECT(stage_destroy(&stage) < 0, "nor can it be deleted");
+    EXPECT_INT(stage.cloud.hung, 2, "once");
+    EXPECT(stage.world.now - begun < STAGE_TIMEOUT + STAGE_TIMEOUT / 2, "in one timeout");
+    fake_cloud_fault(&stage.cloud, "d", 0);
+    EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
+}
+
+/* A call has limits of its own, too. */
+static void what_was_given_up_earlier_is_tried_again(void)
+{
+    _cleanup_stage_ struct stage stage;
+
+    stage_init(&stage);
+    fake_cloud_fault(&stage.cloud, "d", CLOUD_PLAN_HANGS);
+    stage.cloud.plan_hangs = STAGE_TIMEOUT / 4;
+    EXPECT(stage_apply(&stage, "Cloud/d=1") < 0, "it fails");
+    EXPECT(stage.cloud.hung > 1, "it was tried again");
+    EXPECT_STR(stage.results.data, "d timed out", "until there was no time left");
+}
+
 SUITE(operation_waiting, TEST(a_thousand_wait_without_a_thread),
       TEST(a_parked_operation_can_be_cancelled), TEST(an_operation_can_be_freed_at_any_time),
-      TEST(what_is_freed_in_flight_lands), TEST(calls_that_fail_slowly_run_out_of_time))
+      TEST(what_is_freed_in_flight_lands), TEST(calls_that_fail_slowly_run_out_of_time),
+      TEST(what_timed_out_in_the_plan_is_not_tried_again),
+      TEST(what_was_given_up_earlier_is_tried_again))

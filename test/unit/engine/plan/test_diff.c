@@ -160,6 +160,47 @@ static void shows_where_long_values_differ(void)
     }
 }
 
+/* A long line, of which only the character at the end differs, or a part of that. */
+static const struct value *ends_with(size_t filler, const char *character)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+
+    buf_add_str(&text, "#!/bin/sh\n");
+    for (size_t i = 0; i < filler; i++)
+        buf_add_str(&text, "-");
+    buf_add_str(&text, character);
+    for (size_t i = 0; i < 300; i++)
+        buf_add_str(&text, ".");
+    return value_pack("{s:s}", "run", text.data);
+}
+
+static void shows_the_character_that_differs(void)
+{
+    static const struct {
+        const char *from, *to;
+    } rows[] = {
+        {"a", "b"},
+        {"\u20ac", "\u2190"},         /* the first byte is the same */
+        {"\U0001f600", "\U00020600"}, /* and here */
+        {"\U0001f600", "\U0001f601"}, /* all but the last */
+        {"\u202e", "\u202d"},         /* shown as \u202e, and all but the last is the same */
+        {"\u202e", "\xc2\x80"},
+        {"\n", "\t"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        for (size_t filler = 180; filler <= 270; filler++) {
+            _cleanup_value_ const struct value *from = ends_with(filler, rows[i].from),
+                                               *to = ends_with(filler, rows[i].to);
+            struct diff diff;
+
+            diff_values(from, to, &diff_brief, &diff);
+            EXPECT_INT((long long)diff.n_fields, 1, rows[i].to);
+            EXPECT(!str_equal(diff.fields[0].from, diff.fields[0].to), diff.fields[0].to);
+            diff_done(&diff);
+        }
+}
+
 /* What differs in two places is shown from the first to the last of them. */
 static void shows_all_that_differs_of_a_whole_plan(void)
 {
@@ -188,4 +229,4 @@ static void shows_all_that_differs_of_a_whole_plan(void)
 
 SUITE(diff, TEST(names_fields), TEST(tells_unknown_values_from_their_text), TEST(is_bounded),
       TEST(puts_labels_and_annotations_last), TEST(shows_where_long_values_differ),
-      TEST(shows_all_that_differs_of_a_whole_plan))
+      TEST(shows_the_character_that_differs), TEST(shows_all_that_differs_of_a_whole_plan))

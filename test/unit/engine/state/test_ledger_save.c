@@ -129,6 +129,23 @@ static void an_outage_loses_nothing(void)
     }
 }
 
+/* A begin that can never be saved is answered, and undone. */
+static void nothing_is_late_where_nothing_waits(void)
+{
+    _cleanup_value_ const struct value *unknown = value_pack("{s:u}", "x");
+    const struct record unsavable = {.id = "u", .type = "t", .attributes = unknown};
+    char why[ERROR_MESSAGE_SIZE];
+
+    set_up(NULL);
+    land_put(ledger, record_of("a", 1), LEDGER_NOW, NULL);
+    EXPECT_INT(begin_put(ledger, record_new(&unsavable), NULL), ERR_INTERNAL,
+               "it cannot be stored");
+    atomic_fetch_add(&stage.clock.now, 60000);
+    EXPECT_INT(ledger_late_for(ledger, why, sizeof(why)), 0, "nothing waits");
+    EXPECT_STR(why, "", "for anything");
+    tear_down();
+}
+
 static void a_short_outage_is_waited_for(void)
 {
     int64_t from;
@@ -476,10 +493,10 @@ static void calls_under_way_are_waited_for(void)
 }
 
 SUITE(ledger_save, TEST(one_lost_answer_fails_nothing), TEST(an_outage_loses_nothing),
-      TEST(a_short_outage_is_waited_for), TEST(anothers_secret_part_is_no_save_of_ours),
-      TEST(a_begin_in_doubt_leaves_no_trace), TEST(a_begin_that_fails_undoes_no_outcome),
-      TEST(what_is_not_stored_outlives_the_operation), TEST(a_large_state_is_appended_to),
-      TEST(entries_as_large_as_the_snapshot_are_folded),
+      TEST(nothing_is_late_where_nothing_waits), TEST(a_short_outage_is_waited_for),
+      TEST(anothers_secret_part_is_no_save_of_ours), TEST(a_begin_in_doubt_leaves_no_trace),
+      TEST(a_begin_that_fails_undoes_no_outcome), TEST(what_is_not_stored_outlives_the_operation),
+      TEST(a_large_state_is_appended_to), TEST(entries_as_large_as_the_snapshot_are_folded),
       TEST(a_few_changes_are_appended_to_a_medium_state),
       TEST(small_ones_and_other_stores_are_written_whole), TEST(a_full_journal_is_folded),
       TEST(many_share_a_write), TEST(calls_under_way_are_waited_for))

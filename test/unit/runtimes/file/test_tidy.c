@@ -3,8 +3,10 @@
  * tidy, no file is there but those of the document that can be read: no value of a Secret stays
  * behind.
  */
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -188,4 +190,39 @@ static void leaves_others_alone(void)
     folder_free(folder);
 }
 
-SUITE(file_store_tidy, TEST(leaves_nothing_of_a_killed_process), TEST(leaves_others_alone))
+/* A head that cannot be read is reported, and keeps nothing else from being tidied. */
+static void goes_on_after_what_is_damaged(void)
+{
+    static const char *const specs[] = {"a", "web", "z"};
+    char *folder = folder_new();
+    struct store *store = file_store_new(folder);
+    struct error error = {0};
+
+    prepare(store, 1);
+    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+        _cleanup_free_ char *of_spec = str_printf("%s/team/%s", folder, specs[i]);
+        _cleanup_free_ char *head = str_printf("%s/damaged.head", of_spec);
+        _cleanup_free_ char *part = str_printf("%s/damaged.0123456789abcdef.open", of_spec);
+        _cleanup_free_ char *other = str_printf("%s/damaged.fedcba9876543210.secret", of_spec);
+        _cleanup_free_ char *garbage = str_printf("%s/gone.0123456789abcdef.secret", of_spec);
+
+        mkdir(of_spec, 0700);
+        EXPECT_INT(mkdir(head, 0700), 0, "no file"); /* EISDIR */
+        EXPECT_INT(symlink("/dev/null", part), 0, part);
+        EXPECT_INT(symlink("/dev/null", other), 0, other);
+        EXPECT_INT(symlink("/dev/null", garbage), 0, garbage);
+    }
+    EXPECT(store->ops->tidy(store, &plain, &error) < 0, "is told");
+    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+        _cleanup_free_ char *garbage =
+            str_printf("%s/team/%s/gone.0123456789abcdef.secret", folder, specs[i]);
+
+        EXPECT(access(garbage, F_OK) < 0 && faccessat(0, garbage, F_OK, AT_SYMLINK_NOFOLLOW) < 0,
+               garbage);
+    }
+    store->ops->free(store);
+    folder_free(folder);
+}
+
+SUITE(file_store_tidy, TEST(leaves_nothing_of_a_killed_process), TEST(leaves_others_alone),
+      TEST(goes_on_after_what_is_damaged))

@@ -111,6 +111,38 @@ static void what_another_wrote_is_not_taken_as_it_is(void)
     arena_done(&arena);
 }
 
+/* What the provider tells an object by is JSON in State, and handed back as it was given. */
+static void the_identity_comes_back_as_it_was(void)
+{
+    static const char given[] = "\x0a\x0c\x0a\x0a\x81\xa6object\xa1x"; /* an IdentityData */
+    struct identity_schema identity = {.version = 3};
+    _cleanup_value_ const struct value *value = read("{\"a\":\"x\"}"), *memory = NULL, *text = NULL;
+    _cleanup_(tf_state_done) struct tf_state before = TF_STATE_INIT, after = TF_STATE_INIT;
+    _cleanup_free_ char *shown = NULL;
+
+    arena = (struct arena)ARENA_INIT;
+    set_type("[\"object\",{\"a\":\"string\"}]");
+    text = read("[\"object\",{\"object\":\"string\"}]");
+    CU_ASSERT_EQUAL_FATAL(tf_type_read(&arena, text, &identity.type, NULL), 0);
+    tf_encode(&before.value, value, block.type, NULL);
+    buf_add(&before.identity, given, sizeof(given) - 1);
+
+    strmap_put(&provider.identities, type.name, &identity);
+    memory = remember(&before);
+    shown = json_to_str(value_get(memory, "identity"));
+    EXPECT_STR(shown, "{\"object\":\"x\"}", "in State");
+    EXPECT_INT(value_int(value_get(memory, "identitySchemaVersion"), -1), 3, "its schema");
+    EXPECT_INT(memory_load(&type, memory, &after, NULL), 0, "read again");
+    EXPECT_INT((long long)after.identity.length, sizeof(given) - 1, "as it was");
+    EXPECT(memcmp(after.identity.data, given, sizeof(given) - 1) == 0, "as it was");
+    strmap_done(&provider.identities);
+
+    value_unref(memory);
+    memory = remember(&before);
+    EXPECT(!value_get(memory, "identity"), "a type that has none");
+    arena_done(&arena);
+}
+
 static void what_cannot_be_read_says_so(void)
 {
     _cleanup_value_ const struct value *newer =
@@ -128,4 +160,5 @@ static void what_cannot_be_read_says_so(void)
 }
 
 SUITE(terraform_memory, TEST(what_it_wrote_comes_back_as_it_was),
-      TEST(what_another_wrote_is_not_taken_as_it_is), TEST(what_cannot_be_read_says_so))
+      TEST(what_another_wrote_is_not_taken_as_it_is), TEST(the_identity_comes_back_as_it_was),
+      TEST(what_cannot_be_read_says_so))

@@ -65,4 +65,35 @@ static void paths_are_terraforms(void)
     tf_schema_unref(schema);
 }
 
-SUITE(terraform_sensitive, TEST(paths_are_terraforms))
+#define SECRETS                                                                          \
+    "{\"attributes\":{\"a\":{\"type\":\"string\"},\"password\":{\"type\":\"string\","    \
+    "\"sensitive\":true},"                                                               \
+    "\"token\":{\"type\":\"string\",\"writeOnly\":true}},\"blocks\":{"                   \
+    "\"list_block\":{\"nesting\":\"list\",\"attributes\":{\"key\":{\"type\":\"string\"," \
+    "\"sensitive\":true}}},\"set_block\":{\"nesting\":\"set\",\"attributes\":{\"key\":{" \
+    "\"type\":\"string\",\"sensitive\":true}}}}}"
+
+/* Null, too; in elements of lists; of an element of a set, the set; not what is never in a state.
+ */
+static void what_the_schema_calls_sensitive_has_paths(void)
+{
+    struct tf_schema *schema = make_schema(SECRETS, 6), *plain = make_schema(SCHEMA, 6);
+    _cleanup_value_ const struct value *state = NULL, *paths = NULL;
+    _cleanup_free_ char *text = NULL;
+
+    json_read_str("{\"a\":\"x\",\"password\":null,\"token\":null,\"list_block\":[{\"key\":\"k\"}],"
+                  "\"set_block\":[{\"key\":\"k\"}]}",
+                  &state, NULL);
+    paths = tf_schema_paths(schema->block, state);
+    text = paths ? json_to_str(paths) : NULL;
+    EXPECT_STR(text,
+               "[[" ATTRIBUTE("password") "],[" ATTRIBUTE("list_block") "," POSITION(
+                   "0") "," ATTRIBUTE("key") "],[" ATTRIBUTE("set_block") "]]",
+               "paths");
+    EXPECT(!tf_schema_paths(plain->block, state), "nothing is sensitive");
+    tf_schema_unref(schema);
+    tf_schema_unref(plain);
+}
+
+SUITE(terraform_sensitive, TEST(paths_are_terraforms),
+      TEST(what_the_schema_calls_sensitive_has_paths))

@@ -77,6 +77,15 @@ static const struct {
                               "\"sensitive_attributes\":[[{\"type\":\"get_attr\",\"value\":\"x\"}]]"
                               ",\"private\":\"YQ==\","
                               "\"create_before_destroy\":true}]}"},
+    {"sensitive by the Spec and by the schema, each once",
+     "[{\"id\":\"n:p:p_t:a\",\"memory\":{\"provider\":\"h/n/p\",\"schemaVersion\":1,\"state\":{},"
+     "\"sensitive\":[[1],[2]],\"sensitiveBySchema\":[[2],[3]]}}]",
+     RESOURCE("", "p_t", "a") "{" INSTANCE ",\"sensitive_attributes\":[[1],[2],[3]]}]}"},
+    {"with an identity",
+     "[{\"id\":\"n:p:p_t:a\",\"memory\":{\"provider\":\"h/n/p\",\"schemaVersion\":1,\"state\":{},"
+     "\"identity\":{\"x\":\"y\"},\"identitySchemaVersion\":2}}]",
+     RESOURCE("", "p_t", "a") "{" INSTANCE ",\"identity\":{\"x\":\"y\"},"
+                              "\"identity_schema_version\":2}]}"},
     {"tainted", "[{\"id\":\"n:p:p_t:a\",\"status\":3," MEMORY "}]",
      RESOURCE("", "p_t", "a") "{\"status\":\"tainted\"," INSTANCE "}]}"},
     {"an old one, too",
@@ -164,11 +173,13 @@ static void what_is_written_is_found(void)
     struct runtime_target target = {.id = "a"};
     struct scene scene;
 
-    begin(&scene, "[{\"id\":\"a\"," AT(
-                      "module.m[\\\"k\\\"].p_t.a[0]") ",\"memory\":{\"provider\":"
-                                                      "\"h.io/n/"
-                                                      "p\",\"schemaVersion\":4,\"private\":\"YQ=="
-                                                      "\",\"state\":{\"x\":\"y\"}}}]");
+    begin(&scene,
+          "[{\"id\":\"a\"," AT(
+              "module.m[\\\"k\\\"].p_t.a[0]") ",\"memory\":{\"provider\":"
+                                              "\"h.io/n/"
+                                              "p\",\"schemaVersion\":4,\"private\":\"YQ=="
+                                              "\",\"state\":{\"x\":\"y\"},\"identity\":{\"i\":"
+                                              "1},\"identitySchemaVersion\":5}}]");
     EXPECT_INT(tfstate_write(NULL, scene.items, scene.n, &mark, &file, NULL), 0, "written");
     json_read_str(extensions, &read, NULL);
     target.extensions = read;
@@ -176,6 +187,8 @@ static void what_is_written_is_found(void)
     EXPECT_STR(value_string(value_path(found, "a", "state", "x", NULL)), "y", "found");
     EXPECT_INT(value_int(value_path(found, "a", "schemaVersion", NULL), 0), 4, "found");
     EXPECT_STR(value_string(value_path(found, "a", "private", NULL)), "YQ==", "found");
+    EXPECT_INT(value_int(value_path(found, "a", "identity", "i", NULL), 0), 1, "found");
+    EXPECT_INT(value_int(value_path(found, "a", "identitySchemaVersion", NULL), 0), 5, "found");
     value_unref(scene.json);
 }
 

@@ -115,6 +115,21 @@ static void what_providers_send_is_read(void)
         {"\"dynamic\"", "92c40822737472696e6722a178", "\"x\"",
          "{\"value\":\"x\",\"type\":\"string\"}"},
         {"[\"list\",\"dynamic\"]", "91d40000", "[\"(known after apply)\"]", NULL},
+        /* dynamic ones inside: ["object",{"a":"dynamic","b":["list","dynamic"]}], a string, and a
+         * list of one; ["list","dynamic"] of a string and a number */
+        {"\"dynamic\"",
+         "92c4315b226f626a656374222c7b2261223a2264796e616d6963222c2262223a5b226c697374222c2264796e6"
+         "1"
+         "6d6963225d7d5d82a16192c40822737472696e6722a178a1629192c40822737472696e6722a179",
+         "{\"a\":\"x\",\"b\":[\"y\"]}",
+         "{\"value\":{\"a\":\"x\",\"b\":[\"y\"]},"
+         "\"type\":[\"object\",{\"a\":\"string\",\"b\":[\"list\",\"string\"]}]}"},
+        {"\"dynamic\"",
+         "92c4125b226c697374222c2264796e616d6963225d9292c40822737472696e6722a17892c408226e756d6265"
+         "722201",
+         "[\"x\",1]",
+         "{\"value\":[{\"value\":\"x\",\"type\":\"string\"},{\"value\":1,\"type\":\"number\"}],"
+         "\"type\":[\"list\",\"dynamic\"]}"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -365,20 +380,51 @@ static void open_values_are_found(void)
     arena_init(&arena);
     CU_ASSERT_FATAL(json_read_str(type_text, &type_json, NULL) == 0);
     CU_ASSERT_FATAL(tf_type_read(&arena, type_json, &type, NULL) == 0);
-    EXPECT(!tf_type_is_open(type, known), "known");
-    EXPECT(!tf_type_is_open(type, typed), "a string");
-    EXPECT(!tf_type_is_open(type, first), "a string of a tuple");
-    EXPECT(tf_type_is_open(type, whole), "dynamic");
-    EXPECT(tf_type_is_open(type, inside), "inside of what is dynamic");
-    EXPECT(tf_type_is_open(type, item), "in a list");
-    EXPECT(tf_type_is_open(type, list), "of a list");
-    EXPECT(tf_type_is_open(type, second), "in a tuple");
-    EXPECT(tf_type_is_open(type, deep), "in an object");
+    EXPECT(!tf_type_is_open(type, known, NULL, NULL), "known");
+    EXPECT(!tf_type_is_open(type, typed, NULL, NULL), "a string");
+    EXPECT(!tf_type_is_open(type, first, NULL, NULL), "a string of a tuple");
+    EXPECT(tf_type_is_open(type, whole, NULL, NULL), "dynamic");
+    EXPECT(tf_type_is_open(type, inside, NULL, NULL), "inside of what is dynamic");
+    EXPECT(tf_type_is_open(type, item, NULL, NULL), "in a list");
+    EXPECT(tf_type_is_open(type, list, NULL, NULL), "of a list");
+    EXPECT(tf_type_is_open(type, second, NULL, NULL), "in a tuple");
+    EXPECT(tf_type_is_open(type, deep, NULL, NULL), "in an object");
     arena_done(&arena);
+}
+
+static const struct tf_type *find_string(void *arg, const char *reference)
+{
+    (void)arg;
+    return strcmp(reference, "$kusion_path.a.text") == 0 ? &tf_string : NULL;
+}
+
+/* What is not known yet has the type of what it refers to, where that is known. */
+static void unknown_values_have_the_type_of_what_they_refer_to(void)
+{
+    static const struct tf_typing typing = {.find = find_string};
+    _cleanup_value_ const struct value *text = value_pack("s", "$kusion_path.a.text"),
+                                       *unknown = value_pack("u"),
+                                       *written =
+                                           value_pack("{s:s, s:[s, i]}", "a", "$kusion_path.a.text",
+                                                      "b", "$kusion_path.a.other", 1),
+                                       *resolved = value_pack("{s:u, s:[u, i]}", "a", "b", 1);
+    _cleanup_buf_ struct buf whole = BUF_INIT, inside = BUF_INIT, untyped = BUF_INIT;
+
+    tf_encode_typed(&whole, unknown, &tf_dynamic, text, &typing, NULL);
+    EXPECT(memmem(whole.data, whole.length, "\"string\"", 8) != NULL, "the whole value");
+    tf_encode_typed(&inside, resolved, &tf_dynamic, written, &typing, NULL);
+    EXPECT(memmem(inside.data, inside.length, "{\"a\":\"string\",\"b\":[\"tuple\",[\"dynamic\",",
+                  36) != NULL,
+           "inside");
+    tf_encode(&untyped, unknown, &tf_dynamic, NULL);
+    EXPECT(!memmem(untyped.data, untyped.length, "string", 6), "nothing is known");
+    EXPECT(!tf_type_is_open(&tf_dynamic, unknown, text, &typing), "its type is known");
+    EXPECT(tf_type_is_open(&tf_dynamic, resolved, written, &typing), "that of one is not");
 }
 
 SUITE(terraform_values, TEST(values_become_msgpack_and_back), TEST(what_providers_send_is_read),
       TEST(rubbish_is_refused), TEST(depth_is_bounded),
       TEST(what_has_not_the_form_of_its_type_is_not_sent), TEST(what_a_spec_says_is_converted),
       TEST(what_cannot_be_converted_is_named), TEST(what_is_sensitive_stays_so),
-      TEST(types_are_read_and_written), TEST(open_values_are_found))
+      TEST(types_are_read_and_written), TEST(open_values_are_found),
+      TEST(unknown_values_have_the_type_of_what_they_refer_to))
