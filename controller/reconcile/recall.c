@@ -119,11 +119,12 @@ static void add_entries(struct value_builder *b, const struct value *resources)
     }
 }
 
-/* The status says nothing of what was there: nothing was, or it was not restored with the Spec. */
+/* The status says nothing of what was there: nothing was, or it was not restored with the Spec. An
+ * attempt that failed before State was known says nothing of it, either. */
 static bool is_silent(const struct run *run)
 {
     return !value_get(status_of(run), "inventory") && !value_get(status_of(run), "resources") &&
-           !run_last_attempted(run) && !run_unfinished(run);
+           !run_last_applied(run) && !run_unfinished(run);
 }
 
 /* Specs that have nothing but what its mark finds are many, and new ones cost no request. */

@@ -153,7 +153,7 @@ static int read_release(struct reading *reading, int64_t revision, struct error 
 
     if (r < 0 || !release)
         return r;
-    /* A Destroy that succeeded, or found nothing, left nothing. */
+    /* A Destroy that succeeded left nothing, or what it left is not this Spec's (Orphan). */
     if (release->operation == RELEASE_DESTROY && release->phase == PHASE_SUCCEEDED)
         reading->ret->is_whole = true;
     else
