@@ -14,9 +14,10 @@
 #define HAS_CLOUD false
 #endif
 
-#define WEB   SPECS "/web"
-#define THING "{\"id\":\"cloud:thing:db\",\"type\":\"Cloud\",\"attributes\":{\"x\":\"1\"}}"
-#define QUICK "\"retryInterval\":\"1s\","
+#define WEB    SPECS "/web"
+#define THING  "{\"id\":\"cloud:thing:db\",\"type\":\"Cloud\",\"attributes\":{\"x\":\"1\"}}"
+#define QUICK  "\"retryInterval\":\"1s\","
+#define MANUAL QUICK "\"approval\":{\"mode\":\"Manual\"},"
 
 static char *world; /* the folder of things */
 
@@ -52,14 +53,14 @@ static size_t count_things(void)
 }
 
 /* By a backup's tool, which leaves the status away. The operator does not run. */
-static void restore(struct scene *scene, const char *resources)
+static void restore(struct scene *scene, const char *fields)
 {
     scene_kill(scene);
     scene_remove_states(scene, STATES);
     api_server_edit(scene->server, WEB, "{\"metadata\":{\"finalizers\":null}}");
     api_server_delete(scene->server, WEB);
     scene_expect_gone(scene, WEB);
-    scene_spec(scene, "web", QUICK, resources);
+    scene_spec(scene, "web", fields, THING);
 }
 
 static void expect_held(struct scene *scene, const char *note)
@@ -108,19 +109,28 @@ static void only_what_may_be_there_is_held(void)
 static void fails_meanwhile(void)
 {
     static const struct {
-        const char *note;
+        const char *note, *fields;
         struct api_rule rule;
     } rows[] = {
-        {"nothing", {.path = "/nothing", .times = 1}},
+        {"nothing", QUICK, {.path = "/nothing", .times = 1}},
+        {"nothing, and a plan is to be approved", MANUAL, {.path = "/nothing", .times = 1}},
+        {"State is refused, and a plan is to be approved",
+         MANUAL,
+         {.verb = "write", .path = STATES "*", .times = 3, .fault = API_FORBID}},
         {"the list of Releases",
+         QUICK,
          {.verb = "list", .path = RELEASES "*", .times = 2, .fault = API_ANSWER, .status = 500}},
         {"a Release",
+         QUICK,
          {.verb = "get", .path = RELEASES "/*", .times = 2, .fault = API_ANSWER, .status = 500}},
         {"State is not written",
+         QUICK,
          {.verb = "write", .path = STATES "*", .times = 8, .fault = API_ANSWER, .status = 500}},
         {"State is refused",
+         QUICK,
          {.verb = "write", .path = STATES "*", .times = 3, .fault = API_FORBID}},
         {"the Spec's status",
+         QUICK,
          {.verb = "write", .path = WEB "/status", .times = 2, .fault = API_DROP_AFTER}},
     };
 
@@ -128,7 +138,7 @@ static void fails_meanwhile(void)
         struct scene scene = {0};
 
         begin(&scene, "", THING);
-        restore(&scene, THING);
+        restore(&scene, rows[i].fields);
         api_server_rule(scene.server, &rows[i].rule);
         scene_start(&scene);
         expect_held(&scene, rows[i].note);
@@ -142,7 +152,7 @@ static bool kill_after(unsigned n)
     bool was_cut;
 
     begin(&scene, "", THING "," CONFIGMAP("a", "1"));
-    restore(&scene, THING);
+    restore(&scene, QUICK);
     api_server_mark(scene.server);
     api_server_cut_after(scene.server, n);
     scene_start(&scene);
