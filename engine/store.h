@@ -151,6 +151,9 @@ struct store_ops {
 
     /* The place of the document, for messages: "kusion-system/kusion-1f…"; free(). */
     char *(*describe)(struct store *store, const struct document_name *name);
+    /* The shell command by which a person removes it, damaged or not; free(). NULL: there is none.
+     */
+    char *(*removal)(struct store *store, const struct document_name *name);
 };
 
 /* ---- Whole documents, by any store ---- */

@@ -88,16 +88,18 @@ static int parse(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-/* A first apply has no State yet. */
+/* A Spec of which Releases tell is not the first of its name. */
 static int recall(struct attempt *attempt, struct error *error)
 {
     const struct run *run = &attempt->run;
     struct recall recall = {0};
-    int r;
+    int r =
+        recall_read(run, operation_ledger(attempt->operation), attempt->is_first, &recall, error);
 
-    if (!attempt->is_first)
-        recall_read(run, operation_ledger(attempt->operation), &recall);
-    r = recall_state(run, attempt->operation, attempt->spec, &recall, error);
+    if (recall.is_needed)
+        attempt->is_first = false;
+    if (r >= 0)
+        r = recall_state(run, attempt->operation, attempt->spec, &recall, error);
     recall_done(&recall);
     attempt->knows_state = r >= 0;
     return r;

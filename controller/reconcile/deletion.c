@@ -121,11 +121,23 @@ static int hold(struct attempt *attempt, struct error *failure,
     return r;
 }
 
+static bool is_to_be_orphaned(const struct spec_policy *policy)
+{
+    return policy->suspend || policy->deletion == DELETION_ORPHAN ||
+           (policy->deletion == DELETION_MIRROR_PRUNE && !policy->prune);
+}
+
+static const char *describe_nothing(const struct run *run)
+{
+    return is_to_be_orphaned(&run->policy) ? "nothing is deleted: orphaned" : "nothing to delete";
+}
+
 /* results: NULL: there was nothing to delete. */
 static int destroyed(const struct run *run, struct release *release,
                      const struct operation_results *results, struct error *error)
 {
-    _cleanup_free_ char *summary = results ? report_summary(results) : str_new("nothing to delete");
+    _cleanup_free_ char *summary =
+        results ? report_summary(results) : str_new(describe_nothing(run));
     struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
     struct release_report report = {
         .phase = PHASE_SUCCEEDED, .results = results, .verdict = &verdict};
@@ -133,13 +145,18 @@ static int destroyed(const struct run *run, struct release *release,
     return release_write(run->context, &run->subject, release, &report, error);
 }
 
-/* ---- Without anything to delete ---- */
-
-static bool is_to_be_orphaned(const struct spec_policy *policy)
+static bool may_pass(int r)
 {
-    return policy->suspend || policy->deletion == DELETION_ORPHAN ||
-           (policy->deletion == DELETION_MIRROR_PRUNE && !policy->prune);
+    return err_is_transient(r) || r == ERR_FENCED || r == ERR_CANCELLED;
 }
+
+static void warn_unended(const struct run *run, const struct error *refusal)
+{
+    log_warn("a Release cannot be ended", "namespace", run->subject.key.namespace_name, "spec",
+             run->subject.key.name, "reason", refusal->reason, "error", refusal->message, NULL);
+}
+
+/* ---- Without anything to delete ---- */
 
 /* Its phase was written before the first deletion. */
 static bool is_end_of_destroy(const struct release *latest)
@@ -148,13 +165,45 @@ static bool is_end_of_destroy(const struct release *latest)
            (latest->phase == PHASE_DESTROYING || latest->phase == PHASE_SUCCEEDED);
 }
 
+/* A retry saves State under the revision that it will have if it succeeds. Where it did not, the
+ * number goes to the next: so State's own is not asked for. */
+static int64_t last_revision(const struct run *run, struct ledger *ledger)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+    int64_t attempted = run_last_attempted(run);
+
+    ledger_head(ledger, &arena, &head);
+    arena_done(&arena);
+    return attempted > head.applied_revision ? attempted : head.applied_revision;
+}
+
+/* The one that was left unfinished, or a new one. latest: owned, or NULL. */
+static int begin_destroy_after(const struct run *run, struct ledger *ledger, struct release *latest,
+                               struct release **ret, struct error *error)
+{
+    _cleanup_(release_free_p) struct release *owned = latest;
+    int64_t revision;
+    int r;
+
+    if (latest && latest->operation == RELEASE_DESTROY &&
+        !release_phase_is_terminal(latest->phase)) {
+        *ret = TAKE(owned);
+        return 0;
+    }
+    r = run_cancel_release(run, latest, "the Spec was deleted", error);
+    if (r < 0)
+        return r;
+    revision = release_next_revision(last_revision(run, ledger), latest ? latest->revision : 0);
+    return release_begin(run->context, &run->subject, RELEASE_DESTROY, revision, ret, error);
+}
+
 static int orphan(struct run *run, struct ledger *ledger, struct error *error)
 {
     int r = ledger_remove(ledger, error);
 
     if (r >= 0)
-        operation_log_success(run, is_to_be_orphaned(&run->policy) ? "nothing is deleted: orphaned"
-                                                                   : "nothing to delete");
+        operation_log_success(run, describe_nothing(run));
     return r;
 }
 
@@ -170,6 +219,28 @@ static int say_nothing_is_left(struct run *run, struct ledger *ledger, struct er
 
     run_status_done(&status);
     return r;
+}
+
+/* What Releases tell of was left to others: a Destroy that deletes nothing says so to the next Spec
+ * of the name (witness.h). One that is refused for good does not keep the Spec. latest: owned, or
+ * NULL. */
+static int say_orphaned(const struct run *run, struct ledger *ledger, struct release *latest,
+                        struct error *error)
+{
+    _cleanup_(release_free_p) struct release *owned = latest, *release = NULL;
+    struct error problem = {0};
+    int r;
+
+    if (!latest || (latest->operation == RELEASE_DESTROY && latest->phase == PHASE_SUCCEEDED))
+        return 0;
+    r = begin_destroy_after(run, ledger, TAKE(owned), &release, &problem);
+    if (r >= 0)
+        r = destroyed(run, release, NULL, &problem);
+    if (r < 0 && may_pass(r))
+        return err_copy(error, &problem);
+    if (r < 0)
+        warn_unended(run, &problem);
+    return 0;
 }
 
 /* Nothing was made, or all is deleted, or left. (A process may have been killed after State went,
@@ -193,7 +264,9 @@ static int forget(struct run *run, struct ledger *ledger, struct error *error)
         r = orphan(run, ledger, error);
     if (r < 0)
         return r;
-    return is_end_of_destroy(latest) && !is_to_be_orphaned(&run->policy)
+    if (is_to_be_orphaned(&run->policy))
+        return say_orphaned(run, ledger, TAKE(latest), error);
+    return is_end_of_destroy(latest)
                ? destroyed(run, latest, NULL, error)
                : run_cancel_release(run, latest, "the Spec was deleted", error);
 }
@@ -246,56 +319,23 @@ static void recall_policy(struct run *run, struct ledger *ledger)
     arena_done(&arena);
 }
 
-/* A retry saves State under the revision that it will have if it succeeds. Where it did not, the
- * number goes to the next: so State's own is not asked for. */
-static int64_t last_revision(const struct run *run, struct ledger *ledger)
-{
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-    int64_t attempted = run_last_attempted(run);
-
-    ledger_head(ledger, &arena, &head);
-    arena_done(&arena);
-    return attempted > head.applied_revision ? attempted : head.applied_revision;
-}
-
-/* The one that was left unfinished, or a new one. */
-static int choose_release(struct attempt *attempt, struct error *error)
-{
-    struct run *run = &attempt->run;
-    struct ledger *ledger = operation_ledger(attempt->operation);
-    _cleanup_(release_free_p) struct release *latest = NULL;
-    int64_t revision;
-    int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
-
-    if (r < 0)
-        return r;
-    if (latest && latest->operation == RELEASE_DESTROY &&
-        !release_phase_is_terminal(latest->phase)) {
-        attempt->release = TAKE(latest);
-        return 0;
-    }
-    r = run_cancel_release(run, latest, "the Spec was deleted", error);
-    if (r < 0)
-        return r;
-    revision = release_next_revision(last_revision(run, ledger), latest ? latest->revision : 0);
-    return release_begin(run->context, &run->subject, RELEASE_DESTROY, revision, &attempt->release,
-                         error);
-}
-
 /* Before the first deletion the Release says that they have begun: State that is gone later is no
  * riddle then. */
 static int begin_release(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     struct release_report report = {.phase = PHASE_DESTROYING};
+    _cleanup_(release_free_p) struct release *latest = NULL;
     int r;
 
     if (run->is_namespace_terminating) {
         attempt->revision = last_revision(run, operation_ledger(attempt->operation)) + 1;
         return 0;
     }
-    r = choose_release(attempt, error);
+    r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
+    if (r >= 0)
+        r = begin_destroy_after(run, operation_ledger(attempt->operation), TAKE(latest),
+                                &attempt->release, error);
     if (r < 0)
         return r;
     attempt->revision = attempt->release->revision;
@@ -314,9 +354,9 @@ static int read_lost(struct attempt *attempt, struct ledger *ledger, struct reca
     _cleanup_(release_free_p) struct release *latest = NULL;
     int r;
 
-    recall_read(run, ledger, ret);
-    if (!ret->is_needed)
-        return 0;
+    r = recall_read(run, ledger, false, ret, error);
+    if (r < 0 || !ret->is_needed)
+        return r;
     ret->known.only_listed = run->is_namespace_terminating;
     if (run->is_namespace_terminating || !ret->is_gone)
         return 0;
@@ -425,11 +465,6 @@ int deletion_planned(struct attempt *attempt, struct reconcile_result *result, s
     return 0;
 }
 
-static bool may_pass(int r)
-{
-    return err_is_transient(r) || r == ERR_FENCED || r == ERR_CANCELLED;
-}
-
 /* All is gone, and State is kept yet, where it is the only one to know of objects. */
 static int remove_state(struct attempt *attempt, struct error *error)
 {
@@ -452,8 +487,7 @@ static int end_well(struct attempt *attempt, const struct operation_results *res
     if (r < 0 && may_pass(r))
         return err_copy(error, &refusal);
     if (r < 0)
-        log_warn("a Release cannot be ended", "namespace", run->subject.key.namespace_name, "spec",
-                 run->subject.key.name, "reason", refusal.reason, "error", refusal.message, NULL);
+        warn_unended(run, &refusal);
     if (!run->log.is_ended)
         run_event(run, EVENT_NORMAL, "ReconciliationSucceeded", "all resources are deleted");
     operation_log_success(run, summary);

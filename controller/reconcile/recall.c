@@ -1,5 +1,6 @@
 #include "controller/reconcile/recall.h"
 
+#include "controller/reconcile/witness.h"
 #include "engine/base/str.h"
 
 /* ---- What the status says ---- */
@@ -118,15 +119,37 @@ static void add_entries(struct value_builder *b, const struct value *resources)
     }
 }
 
-/* The inventory and, where it is not whole, the Spec's resources: each may have been there. */
-static const struct value *list_candidates(const struct run *run, bool is_whole)
+/* The status says nothing of what was there: nothing was, or it was not restored with the Spec. An
+ * attempt that failed before State was known says nothing of it, either. */
+static bool is_silent(const struct run *run)
+{
+    return !value_get(status_of(run), "inventory") && !value_get(status_of(run), "resources") &&
+           !run_last_applied(run) && !run_unfinished(run);
+}
+
+/* Specs that have nothing but what its mark finds are many, and new ones cost no request. */
+static bool wants_recorded(const struct run *run)
+{
+    const struct value *resources = value_path(run_source(run), "spec", "resources", NULL);
+
+    for (size_t i = 0; i < value_count(resources); i++)
+        if (is_recorded_type(run, value_get_string(value_at(resources, i), "type")))
+            return true;
+    return false;
+}
+
+/* What may have been there: the inventory; what Releases tell of; and the Spec's resources, where
+ * neither names all. */
+static const struct value *list_candidates(const struct run *run, const struct witness *witness,
+                                           bool with_spec)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *list = NULL;
 
     value_begin_array(b);
     add_entries(b, inventory_of(run));
-    if (!is_whole)
+    add_entries(b, witness->entries);
+    if (with_spec)
         add_entries(b, value_path(run_source(run), "spec", "resources", NULL));
     value_end_array(b);
     value_builder_finish(b, &list, NULL);
@@ -138,7 +161,39 @@ void recall_done(struct recall *recall)
     value_unref(recall->candidates);
 }
 
-void recall_read(const struct run *run, struct ledger *ledger, struct recall *ret)
+/* Neither State nor status is there. */
+static int read_silent(const struct run *run, struct recall *ret, struct error *error)
+{
+    struct witness witness = {0};
+    int r = witness_read(run, &witness, error);
+
+    if (r >= 0 && witness.revision) {
+        ret->is_needed = true;
+        ret->candidates = list_candidates(run, &witness, !witness.is_whole);
+        ret->known =
+            (struct operation_recall){.revision = witness.revision, .inventory = ret->candidates};
+    }
+    witness_done(&witness);
+    return r;
+}
+
+static int read_lost(const struct run *run, int64_t revision, bool is_whole, struct recall *ret,
+                     struct error *error)
+{
+    struct witness witness = {0};
+    int r = is_whole || run->is_namespace_terminating ? 0 : witness_read(run, &witness, error);
+
+    if (r >= 0) {
+        ret->candidates = list_candidates(run, &witness, !is_whole);
+        ret->known = (struct operation_recall){
+            .revision = later(revision, 1), .inventory = ret->candidates, .is_whole = is_whole};
+    }
+    witness_done(&witness);
+    return r;
+}
+
+int recall_read(const struct run *run, struct ledger *ledger, bool is_first, struct recall *ret,
+                struct error *error)
 {
     const struct state_head head = head_of(ledger);
     int64_t begun = later(head.revision, head.recalled_revision);
@@ -151,13 +206,14 @@ void recall_read(const struct run *run, struct ledger *ledger, struct recall *re
     int64_t revision = later(run_last_applied(run), is_unfinished ? run_unfinished(run) : 0);
 
     *ret = (struct recall){.is_needed = is_behind || is_unfinished, .is_gone = !is_stored};
+    if (!is_stored && is_silent(run) && !run->is_namespace_terminating &&
+        (!is_first || wants_recorded(run)))
+        return read_silent(run, ret, error);
     if (!ret->is_needed)
-        return;
+        return 0;
     if (has_failed_since)
         revision = later(revision, run_last_attempted(run));
-    ret->candidates = list_candidates(run, is_whole);
-    ret->known = (struct operation_recall){
-        .revision = later(revision, 1), .inventory = ret->candidates, .is_whole = is_whole};
+    return read_lost(run, revision, is_whole, ret, error);
 }
 
 /* ---- Bringing it up to date ---- */

@@ -2,7 +2,8 @@
  * State that is gone, or older than the Spec: its status tells of objects that State does not have.
  * A volume that was not mounted, objects that were deleted, or a backup that was restored do that.
  *
- * The signs: status.inventory (or, where it lacks that, status.resources) names objects, and there
+ * The signs: there is neither State nor a status, but Releases that tell of objects; or
+ * status.inventory (or, where it lacks that, status.resources) names objects, and there
  * is no State; or status.lastAppliedRevision or status.unfinishedRevision is higher than what State
  * says; or a revision that failed is, and made what State does not know. State is always saved
  * before the status says so, so State with the lower number is never right.
@@ -20,8 +21,11 @@ struct recall {
 };
 void recall_done(struct recall *recall);
 
-/* Whether State is behind, and what is known besides. */
-void recall_read(const struct run *run, struct ledger *ledger, struct recall *ret);
+/* Whether State is behind, and what is known besides. is_first: nothing was ever begun for the
+ * object. Its Releases, which may be there from an earlier one, are then looked for only if it has
+ * resources that State alone knows. Errors: those of reading Releases. recall_done() also then. */
+int recall_read(const struct run *run, struct ledger *ledger, bool is_first, struct recall *ret,
+                struct error *error);
 
 /* Brings State up to what is known, where that is needed, and says so in an Event. spec: what is to
  * be applied; NULL: nothing. Before operation_plan(). Where it fails, State must not be reported

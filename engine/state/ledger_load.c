@@ -144,6 +144,20 @@ int ledger_check_epoch(const struct ledger *ledger, int64_t epoch, struct error 
                    (long long)stored, (long long)epoch, (long long)stored);
 }
 
+static void name_way_out(const struct ledger *ledger, struct error *error)
+{
+    struct store *store = ledger->table->config.store;
+    const struct document_name name = {DOCUMENT_STATE, ledger->key, NULL};
+    _cleanup_free_ char *removal = store->ops->removal ? store->ops->removal(store, &name) : NULL;
+
+    err_hint(error,
+             "nothing is changed or deleted until it is whole: restore it from a backup. Without "
+             "one, stop the operator, delete all of this Spec's State%s%s%s, and start it: objects "
+             "with the Spec's label are taken over again, and others are held until you say what "
+             "is true of them",
+             removal ? " (" : "", removal ? removal : "", removal ? ")" : "");
+}
+
 int ledger_load(struct ledger *ledger, const struct ledger_opening *opening, struct error *error)
 {
     struct store *store = ledger->table->config.store;
@@ -159,10 +173,7 @@ int ledger_load(struct ledger *ledger, const struct ledger_opening *opening, str
     if (r < 0) {
         err_wrap(error, "loading State");
         if (r == ERR_CORRUPT)
-            err_hint(error, "nothing is changed or deleted until it is whole: restore it from a "
-                            "backup. Without one, stop the operator, delete all of this Spec's "
-                            "State, and start it: objects with the Spec's label are taken over "
-                            "again, and others are held until you say what is true of them");
+            name_way_out(ledger, error);
         return r;
     }
     r = ledger_check_epoch(ledger, opening->epoch, error);

@@ -175,6 +175,13 @@ static char *traced_describe(struct store *base, const struct document_name *nam
     return store->ops->describe(store, name);
 }
 
+static char *traced_removal(struct store *base, const struct document_name *name)
+{
+    struct store *store = ((struct traced *)base)->store;
+
+    return store->ops->removal(store, name);
+}
+
 struct store *store_trace_new(struct store *store, const struct clock_source *clock)
 {
     struct traced *traced = NEW(struct traced);
@@ -191,6 +198,7 @@ struct store *store_trace_new(struct store *store, const struct clock_source *cl
         .list = traced_list,
         .tidy = store->ops->tidy ? traced_tidy : NULL,
         .describe = traced_describe,
+        .removal = store->ops->removal ? traced_removal : NULL,
     };
     traced->base.ops = &traced->ops;
     traced->store = store;

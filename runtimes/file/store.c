@@ -417,15 +417,27 @@ static int store_open(struct store *base, const struct document_name *name, enum
     return r;
 }
 
-static char *store_describe(struct store *base, const struct document_name *name)
+static char *path_of(struct store *base, const struct document_name *name, const char *suffix)
 {
     struct file_paths paths;
     char *path;
 
     file_paths_init(((struct file_store *)base)->directory, name, &paths);
-    path = file_path_of(&paths, NULL, "head");
+    path = file_path_of(&paths, NULL, suffix);
     file_paths_done(&paths);
     return path;
+}
+
+static char *store_describe(struct store *base, const struct document_name *name)
+{
+    return path_of(base, name, "head");
+}
+
+static char *store_removal(struct store *base, const struct document_name *name)
+{
+    _cleanup_free_ char *files = path_of(base, name, "*");
+
+    return str_printf("rm %s", files);
 }
 
 static void store_free(struct store *base)
@@ -450,6 +462,7 @@ static const struct store_ops ops = {
     .list = file_list,
     .tidy = file_tidy,
     .describe = store_describe,
+    .removal = store_removal,
 };
 
 struct store *file_store_new(const char *directory)

@@ -361,6 +361,16 @@ static char *documents_describe(struct store *base, const struct document_name *
     return str_printf("ConfigMap %s/%s", store->namespace_name, head);
 }
 
+static char *documents_removal(struct store *base, const struct document_name *name)
+{
+    const struct documents *store = (const struct documents *)base;
+    char head[KUBE_DOCUMENT_NAME_SIZE];
+
+    kube_document_name(name, head);
+    return str_printf("kubectl delete configmaps,secrets -n %s -l %s=%s", store->namespace_name,
+                      KUBE_DOCUMENT_LABEL, head);
+}
+
 static void documents_free(struct store *base)
 {
     struct documents *store = (struct documents *)base;
@@ -393,6 +403,7 @@ static const struct store_ops ops = {
     .list = kube_documents_list,
     .tidy = kube_documents_tidy,
     .describe = documents_describe,
+    .removal = documents_removal,
 };
 
 struct store *kube_documents_new(const struct kube_documents_config *config)

@@ -4,14 +4,15 @@ left behind, and the ways out work as the condition says.
 Each way of losing State concerns all Specs of an operator at once: so one start shows all phases. The
 objects that State alone knows are in the back end of the test providers, which counts what is made."""
 
+import json
+import re
 import shutil
-import subprocess
 from base64 import b64decode
-from pathlib import Path
 
 import pytest
 
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.shell import snippets, type_in
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import states
 from kusion_e2e.terraform import need_providers, new_backend, reference, terraform, thing, thing_id, things_flags
@@ -40,6 +41,7 @@ class InObjects:
     """ConfigMaps and Secrets."""
 
     KINDS = ("configmaps", "secrets")
+    keeps_releases = True
     flags = ()
 
     def __init__(self, cluster, folder):
@@ -58,12 +60,23 @@ class InObjects:
 
     def put(self, copy):
         self.clear()
+        self.put_over(copy)
+
+    def put_over(self, copy):
+        """What was made since stays."""
         for kind in self.KINDS:
             path, _ = self._list(kind)
             for one in copy[kind]:
                 metadata = {key: one["metadata"][key] for key in ("name", "labels", "annotations")
                             if key in one["metadata"]}
+                self.cluster.api.delete(f"{path}/{metadata['name']}")
                 self.cluster.api.create(path, {**one, "metadata": metadata}).must()
+
+    def put_heads(self, copy):
+        """Of State alone: what they name may be gone."""
+        self.put_over({"configmaps": [one for one in copy["configmaps"] if
+                                      one["metadata"]["labels"].get("api.kusion.io/document") == "state"],
+                       "secrets": []})
 
     def delete_namespace(self):
         self.cluster.kubectl("delete", "namespace", STATE, "--wait")
@@ -71,6 +84,8 @@ class InObjects:
 
 
 class InFiles:
+    keeps_releases = False  # they are in the folder
+
     def __init__(self, cluster, folder):
         self.folder, self.other = folder / "state", folder / "copy"
         self.folder.mkdir()
@@ -86,7 +101,14 @@ class InFiles:
 
     def put(self, copy):
         self.clear()
+        self.put_over(copy)
+
+    def put_over(self, copy):
         shutil.copytree(copy, self.folder, dirs_exist_ok=True)
+
+    def put_heads(self, copy):
+        for head in copy.glob("*/*/state.head"):
+            shutil.copy2(head, self.folder / head.relative_to(copy))
 
     def unmount(self):
         """What is below the place where the volume is mounted."""
@@ -109,6 +131,8 @@ STORES = [pytest.param(InObjects, id="objects"), pytest.param(InFiles, id="files
 
 
 class Life:
+    needs_releases = False
+
     def __init__(self, cluster, tenant, backend, phase):
         self.cluster, self.tenant, self.phase = cluster, tenant, phase
         self.world, self.address = backend.worlds["w"], backend.address("w")
@@ -325,8 +349,24 @@ class Rolled(Ready):
         self.cluster.api.delete(self.spec.path).must()
 
 
+class Restored(Changed):
+    """It was made again by a backup's tool, without its status, beside Releases of the earlier one. It
+    has lost a ConfigMap, and a thing, of which these alone tell."""
+
+    needs_releases = True
+
+    def while_down(self):
+        releases = f"/apis/api.kusion.io/v1/namespaces/{self.tenant}/releases"
+        for one in self.spec.releases():
+            self.cluster.api.patch(f"{releases}/{one['metadata']['name']}",
+                                   {"metadata": {"ownerReferences": None}}).must()
+        self.cluster.api.patch(self.spec.path, {"metadata": {"finalizers": None}}).must()
+        self.spec.delete()
+        super().while_down()
+
+
 PHASES = {kind.__name__.lower(): kind
-          for kind in (Ready, Changed, Deleted, Failed, First, Growing, Destroying, Rolled)}
+          for kind in (Ready, Changed, Deleted, Failed, First, Growing, Destroying, Rolled, Restored)}
 
 
 # ---- The operator ----
@@ -335,7 +375,8 @@ PHASES = {kind.__name__.lower(): kind
 class World:
     def __init__(self, cluster, tenant, backend, store, phases=PHASES):
         self.cluster, self.store, self.backend, self.operator = cluster, store, backend, None
-        self.lives = [kind(cluster, tenant, backend, name) for name, kind in phases.items()]
+        self.lives = [kind(cluster, tenant, backend, name) for name, kind in phases.items()
+                      if store.keeps_releases or not kind.needs_releases]
 
     def start(self):
         flags = things_flags("--concurrent", "32", *self.store.flags)
@@ -481,8 +522,16 @@ class AgedDeleted(Aged):
 AGED = {"aged": Aged, "aged-changed": AgedChanged, "aged-deleted": AgedDeleted}
 
 
+def is_stopped(life):
+    """Nothing is done with State as it is."""
+    ready = [one for one in life.spec.get()["status"]["conditions"] if one["type"] == "Ready"]
+    assert ready[0]["reason"] in ("StateLost", "StateCorrupt"), ready
+    return ready[0]["reason"]
+
+
+@pytest.mark.parametrize("way", ["put", "put_over", "put_heads"])
 @pytest.mark.parametrize("store", STORES)
-def test_state_is_older(world, store):
+def test_state_is_older(world, store, way):
     made = world(store, phases=AGED)
     made.start()
     made.each("set_up")
@@ -490,8 +539,12 @@ def test_state_is_older(world, store):
     made.each("grow")
     made.kill()
     made.each("while_down")
-    made.store.put(copy)
+    getattr(made.store, way)(copy)
     made.start()
+    if "StateCorrupt" in [eventually(lambda: is_stopped(life)) for life in made.lives]:
+        made.kill()
+        made.store.put(copy)
+        made.start()
     made.each("check")
     made.each("way_out")
     made.end()
@@ -535,3 +588,201 @@ def test_a_password_is_not_exchanged(world, tenant, state_namespace, store):
     assert password(state_namespace, tenant) == first
     assert first not in str(spec.get()["status"]) + str(spec.events())
     spec.delete()
+
+
+# ---- The recipes of docs/troubleshooting.md, as they stand there ----
+
+(BACK_UP, STOP, RESTORE, START, LABELS, RESTORE_ONE, BACK_UP_FILES, RESTORE_FILES, RESTORE_ONE_FILES, REMOVE,
+ REMOVE_FILES, LIST, IMPORT, NOT_CREATED, FROM_FILE, TO_FILE, ORPHAN) = snippets("troubleshooting.md")
+WAYS = {InObjects: (BACK_UP, RESTORE, RESTORE_ONE, REMOVE),
+        InFiles: (BACK_UP_FILES, RESTORE_FILES, RESTORE_ONE_FILES, REMOVE_FILES)}
+DEPLOYMENT = f"/apis/apps/v1/namespaces/{STATE}/deployments/kusion-operator"
+
+
+class Person:
+    """Who types them. A Deployment stands for the operator, and its process does as that is told."""
+
+    def __init__(self, world, store, directory):
+        self.world, self.cluster, self.directory = world, world.cluster, directory
+        self.back_up, self.restore, self.restore_one, self.remove = WAYS[store]
+        labels = {"app.kubernetes.io/name": "kusion-operator"}
+        pod = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "operator", "image": "i"}]}}
+        self.cluster.api.apply(DEPLOYMENT, json.dumps({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "kusion-operator", "namespace": STATE},
+            "spec": {"replicas": 1, "selector": {"matchLabels": labels}, "template": pod}})).must()
+
+    def leave(self):
+        self.cluster.api.delete(DEPLOYMENT).must()
+
+    def type(self, recipe, life=None, **words):
+        if life:
+            words = {"web": life.phase, "team-a": life.tenant, **words}
+        if isinstance(self.world.store, InFiles):
+            words["DIR"] = self.world.store.folder
+        words = {rf"(?<![\w.-]){word}(?![\w.-])": str(text) for word, text in words.items()}
+        for word, text in words.items():
+            recipe = re.sub(word, text, recipe)
+        typed = type_in(self.cluster, recipe, self.directory)
+        assert typed.returncode == 0, (recipe, typed.stderr)
+        return typed.stdout
+
+    def stop(self):
+        self.type(STOP)
+        assert self.cluster.api.get(DEPLOYMENT).must().object["spec"]["replicas"] == 0
+        self.world.kill()
+
+    def start(self):
+        self.type(START)
+        assert self.cluster.api.get(DEPLOYMENT).must().object["spec"]["replicas"] == 1
+        self.world.start()
+
+
+@pytest.fixture
+def person(world, tmp_path):
+    made = []
+
+    def make(store, **more):
+        made.append(Person(world(store, **more), store, tmp_path))
+        return made[0]
+
+    yield make
+    for one in made:
+        one.leave()
+
+
+def label_of(person, life):
+    rows = [line.split() for line in person.type(LABELS).splitlines()]
+    assert rows[0] == ["LABEL", "NAMESPACE", "SPEC"]
+    return next(label for label, *spec in rows[1:] if spec == [life.tenant, life.phase])
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_a_backup_is_restored(person, store):
+    one = person(store, phases={"ready": Ready, "deleted": Deleted})
+    made, (ready, deleted) = one.world, one.world.lives
+    made.start()
+    made.each("set_up")
+    if store is InFiles:
+        one.stop()
+    one.type(one.back_up)
+    if store is InFiles:
+        one.start()
+    made.kill()
+    made.each("while_down")
+    made.store.clear()
+    made.start()
+    made.each("check")
+    one.stop()
+    one.type(one.restore)
+    one.start()
+    eventually(deleted.is_gone)
+    ready.spec.wait("True")
+    ready.spec.delete()
+    made.end()
+
+
+def damage(life, store):
+    if isinstance(store, InFiles):
+        for part in (store.folder / life.tenant / life.phase).glob("state.*.open"):
+            part.write_bytes(b"damaged")
+        return
+    (head,) = [one for one in states(life.cluster, life.tenant)
+               if one["metadata"]["annotations"]["api.kusion.io/spec-name"] == life.phase]
+    path = f"/api/v1/namespaces/{STATE}/configmaps/{head['metadata']['name']}"
+    life.cluster.api.patch(path, {"binaryData": {"state": "ZGFtYWdlZA=="}}).must()
+
+
+@pytest.mark.parametrize("has_backup", [True, False], ids=["backup", "none"])
+@pytest.mark.parametrize("store", STORES)
+def test_damaged_state_is_mended(person, store, has_backup):
+    """Of one Spec alone."""
+    one = person(store, phases={"ready": Ready, "failed": Failed})
+    made, (ready, other) = one.world, one.world.lives
+    made.start()
+    made.each("set_up")
+    label = {"LABEL": label_of(one, ready)} if store is InObjects else {}
+    made.kill()
+    one.type(one.back_up)
+    damage(ready, made.store)
+    made.start()
+    corrupt = eventually(lambda: is_said(ready, "StateCorrupt"))
+    shown = f"{made.store.folder}/{ready.tenant}/ready/state." if store is InFiles else label["LABEL"]
+    assert shown in corrupt, corrupt
+    one.stop()
+    if has_backup:
+        one.type(one.restore_one, ready, **label)
+        one.start()
+    else:
+        removal = re.search(r"\((kubectl delete [^)]*|rm [^)]*)\)", corrupt)[1]
+        assert removal + "\n" == one.remove.replace("LABEL", label.get("LABEL", "")).replace(
+            "DIR/team-a/web", f"{made.store.folder}/{ready.tenant}/ready" if store is InFiles else "")
+        one.type(removal)
+        one.start()
+        ready.check()
+        one.type(IMPORT, ready, **{"ID": thing_id(KIND, ready.name("d")), "IMPORT-ID": f"thing/{ready.name('d')}/1"})
+    eventually(lambda: is_said(ready, "ReconciliationSucceeded"))
+    assert not other.lost(), "its State is as it was"
+    for life in made.lives:
+        life.spec.delete()
+    made.end()
+
+
+def is_said(life, reason):
+    """By Ready, of whatever generation."""
+    ready, = [one for one in life.spec.get()["status"]["conditions"] if one["type"] == "Ready"]
+    assert ready["reason"] == reason, ready
+    return ready["message"]
+
+
+class InFile(Ready):
+    """It writes a state file for Terraform, too."""
+
+    def set_up(self):
+        self.spec.apply([self.thing("d"), self.user(), self.map("b")], **FIELDS,
+                        terraformState={"to": {"secretRef": {"name": "tfstate-default-infile"}}})
+        self.spec.wait("True")
+        eventually(self.is_written)
+
+    def is_written(self):
+        conditions = {one["type"]: one["status"] for one in self.spec.get()["status"]["conditions"]}
+        assert conditions.get("TerraformStateWritten") == "True", conditions
+        return True
+
+
+class Orphaned(Deleted):
+    """All that is held is left where it is."""
+
+    def there(self, short):
+        return False
+
+
+@pytest.mark.parametrize("store", STORES)
+def test_what_is_held_is_let_go(person, store):
+    phases = {"ready": Ready, "growing": Growing, "deleted": Deleted, "infile": InFile, "orphaned": Orphaned}
+    one = person(store, phases=phases)
+    made = one.world
+    lose(made, "clear")
+    made.each("check")
+    ready, growing, deleted, infile, orphaned = made.lives
+    listed = one.type(LIST, growing)
+    revision = int(re.search(r"not-created\] to (\d+)", listed)[1])
+    assert [line.split(": ")[0] for line in listed.splitlines() if ": State was lost" in line] == [
+        thing_id(KIND, growing.name(short)) for short in "de"]
+    one.type(NOT_CREATED, growing, ID=thing_id(KIND, growing.name("e")), REVISION=revision)
+    for life in (ready, growing, deleted):
+        one.type(IMPORT, life, **{"ID": thing_id(KIND, life.name("d")), "IMPORT-ID": f"thing/{life.name('d')}/1"})
+    one.type(FROM_FILE, infile, SECRET="tfstate-default-infile")
+    one.type(ORPHAN, orphaned)
+    for life in (deleted, orphaned):
+        eventually(life.is_gone)
+    for life in (ready, growing, infile):
+        eventually(lambda: is_said(life, "ReconciliationSucceeded"))
+    one.type(TO_FILE, infile, SECRET="tfstate-default-infile")
+    eventually(infile.is_written)
+    for life in (ready, growing, infile):
+        life.spec.delete()
+    assert growing.made("e") == ["POST 1", "DELETE 1"]
+    assert orphaned.made("d") == ["POST 1"], "it is left"
+    made.backend.worlds["w"].objects.clear()
+    made.end()

@@ -45,6 +45,40 @@ static void takes_all_away(void)
     }
 }
 
+/* The Release that says so may be refused. */
+static void leaves_all_whatever_becomes_of_the_release(void)
+{
+    static const struct {
+        const char *note;
+        struct api_rule rule;
+        size_t releases;
+    } rows[] = {
+        {"it is made", {.path = "/nothing"}, 2},
+        {"it fails once",
+         {.verb = "create", .path = RELEASES, .times = 1, .fault = API_ANSWER, .status = 500},
+         2},
+        {"its end is lost",
+         {.verb = "write", .path = RELEASES "/*", .times = 1, .fault = API_DROP_AFTER},
+         2},
+        {"it is refused", {.verb = "create", .path = RELEASES, .fault = API_FORBID}, 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene = {0};
+
+        begin(&scene, "\"retryInterval\":\"1s\",\"deletionPolicy\":\"Orphan\",",
+              CONFIGMAP("a", "1"));
+        api_server_rule(scene.server, &rows[i].rule);
+        api_server_delete(scene.server, WEB);
+        scene_expect_gone(&scene, WEB);
+        EXPECT_DATA(&scene, "a", "1");
+        EXPECT_INT(api_server_size(scene.server, RELEASES), rows[i].releases, rows[i].note);
+        if (rows[i].releases == 2)
+            EXPECT_PHASE(&scene, "web", 2, "succeeded");
+        scene_end(&scene);
+    }
+}
+
 /* A suspended one leaves its resources alone. */
 static void leaves_alone_what_is_suspended(void)
 {
@@ -276,9 +310,9 @@ static void goes_at_once_where_nothing_was_made(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_deletion, TEST(takes_all_away), TEST(leaves_alone_what_is_suspended),
-      TEST(waits_for_finalizers_of_others), TEST(deletes_by_uid),
-      TEST(holds_what_it_may_not_delete), TEST(ends_what_is_under_way),
+SUITE(scenario_deletion, TEST(takes_all_away), TEST(leaves_all_whatever_becomes_of_the_release),
+      TEST(leaves_alone_what_is_suspended), TEST(waits_for_finalizers_of_others),
+      TEST(deletes_by_uid), TEST(holds_what_it_may_not_delete), TEST(ends_what_is_under_way),
       TEST(guards_what_would_go_with_a_namespace),
       TEST(finds_by_their_label_what_state_does_not_know), TEST(finds_what_a_failed_apply_made),
       TEST(leaves_what_state_does_not_know_if_it_is_to_be_orphaned),
