@@ -13,7 +13,7 @@ set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes runtimes/terr
 # end.
 set(LONG_TESTS
     engine/operation/operation_random=80 engine/operation/operation_approved_kill=60
-    engine/operation/operation_kill=50 controller/scenario_approval_kill=90
+    engine/operation/operation_kill=50 controller/scenario_approval_kill=90 controller/scenario_restored=60
     controller/scenario_rollback_kill=85 controller/scenario_crash=80 controller/scenario_retention=55 controller/scenario_rollback=35
     controller/scenario_status=35 controller/scenario_leader=30 controller/scenario_approval=25
     controller/scenario_apply=25 controller/scenario_status_missing=20 controller/scenario_many=20
