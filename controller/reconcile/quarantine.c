@@ -270,6 +270,16 @@ void quarantine_free(struct quarantine *quarantine)
 
 /* ---- In between ---- */
 
+void quarantine_explain(struct error *ret, const char *kind)
+{
+    err_set(ret, ERR_INTERNAL, QUARANTINED,
+            "the operator's process ended %d times while this %s was worked on, so nothing is "
+            "begun for it any more",
+            QUARANTINE_DEATHS, kind);
+    err_hint(ret, "look for the cause in the log of the operator (kubectl logs --previous) and in "
+                  "how its container ended (OOMKilled?)");
+}
+
 void quarantine_tick(struct quarantine *quarantine, size_t ready)
 {
     bool is_known;

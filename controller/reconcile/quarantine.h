@@ -55,11 +55,15 @@ void quarantine_end(struct quarantine *quarantine);
 void quarantine_free(struct quarantine *quarantine);
 DEFINE_CLEANUP(struct quarantine *, quarantine_free)
 
-/* From time to time: records what has ended. ready: how many Specs are ready to be reconciled;
- * SIZE_MAX: it is not known yet which there are. */
+/* From time to time: records what has ended. ready: how many keys are ready to be reconciled,
+ * of Specs and of Releases; SIZE_MAX: it is not known yet which there are. */
 void quarantine_tick(struct quarantine *quarantine, size_t ready);
 
-/* All of these accept NULL, and do nothing then. key: "namespace/name" of a Spec. */
+/* Why an object is held, with a hint where to look. kind: "Spec", say. */
+void quarantine_explain(struct error *ret, const char *kind);
+
+/* All of these accept NULL, and do nothing then. key: "namespace/name" of a Spec, and
+ * "release:namespace/name" of a Preview. */
 
 /* ms until it may be asked again whether the operation may begin; 0: it may. */
 int64_t quarantine_wait(struct quarantine *quarantine, const char *key);

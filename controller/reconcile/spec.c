@@ -146,12 +146,7 @@ static int hold_out(struct attempt *attempt, struct error *error)
     struct run_status status = {.is_end = true, .counts_failure = true};
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
-    err_set(&why, ERR_INTERNAL, QUARANTINED,
-            "the operator's process ended %d times while this Spec was worked on, so nothing is "
-            "begun for it any more",
-            QUARANTINE_DEATHS);
-    err_hint(&why, "look for the cause in the log of the operator (kubectl logs --previous) and in "
-                   "how its container ended (OOMKilled?)");
+    quarantine_explain(&why, "Spec");
     err_hint(&why,
              "then edit the Spec, or have it tried as it is: kubectl annotate specs.api.kusion.io "
              "%s -n %s --overwrite api.kusion.io/reconcile-requested-at=\"$(date +%%s)\"",
