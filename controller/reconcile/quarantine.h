@@ -15,8 +15,9 @@
  * and alone: the next one has its turn when the operation of this one has ended, or after a time
  * that doubles with each death, so that waiting for health does not hold up the others for long.
  * Of the deaths that follow, only those count that came in the object's own turn, since innocent
- * ones are often under way, too. An object whose operation ends is no suspect any more. After
- * QUARANTINE_DEATHS it is held: its status says so, and it rests there (Ready=False, Quarantined)
+ * ones are often under way, too. An object whose operation ends is no suspect any more, unless
+ * the operation was put off (no memory, say) or is to be tried again. After QUARANTINE_DEATHS it is
+ * held: its status says so, and it rests there (Ready=False, Quarantined)
  * until its generation changes, or somebody requests a reconcile. Then it is recorded in any case,
  * and one more death holds it again.
  *
@@ -70,8 +71,9 @@ int64_t quarantine_wait(struct quarantine *quarantine, const char *key);
 /* Before the operation begins. False: it must not, and is to be held. was_held: the status says
  * that it was. Blocks until that is recorded, if it is to be. */
 bool quarantine_enter(struct quarantine *quarantine, const char *key, bool was_held);
-/* Nothing of it is under way (any more). */
-void quarantine_leave(struct quarantine *quarantine, const char *key);
+/* Nothing of it is under way (any more). has_ended: its operation came to its end; else it was put
+ * off, or is tried again, and a suspect stays one. */
+void quarantine_leave(struct quarantine *quarantine, const char *key, bool has_ended);
 /* Its status says that it is held. */
 void quarantine_forget(struct quarantine *quarantine, const char *key);
 

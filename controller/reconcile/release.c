@@ -529,7 +529,8 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
     _cleanup_free_ char *key = quarantine_key(attempt);
-    int64_t after = attempt->operation ? 0 : quarantine_wait(context->quarantine, key);
+    bool had_operation = attempt->operation;
+    int64_t after = had_operation ? 0 : quarantine_wait(context->quarantine, key);
     int r;
 
     if (after) {
@@ -538,7 +539,8 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     }
     r = advance(attempt, context, cancel, result, error);
     if (!attempt->operation)
-        quarantine_leave(context->quarantine, key);
+        quarantine_leave(context->quarantine, key,
+                         had_operation && attempt_came_to_end(r, result));
     return r;
 }
 

@@ -339,7 +339,8 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
-    int64_t after = attempt->operation ? 0 : quarantine_wait(context->quarantine, attempt->key);
+    bool had_operation = attempt->operation;
+    int64_t after = had_operation ? 0 : quarantine_wait(context->quarantine, attempt->key);
     int r;
 
     if (after) {
@@ -348,7 +349,8 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     }
     r = advance(attempt, context, cancel, result, error);
     if (!attempt->operation)
-        quarantine_leave(context->quarantine, attempt->key);
+        quarantine_leave(context->quarantine, attempt->key,
+                         had_operation && attempt_came_to_end(r, result));
     return r;
 }
 

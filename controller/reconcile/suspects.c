@@ -90,6 +90,7 @@ static bool waits(const struct suspect *suspect)
 
 void suspects_stand_down(struct suspects *suspects, struct suspect *suspect)
 {
+    suspect->phase = SUSPECT_WAITS;
     suspect->is_wanted = false;
     if (suspects->turn == suspect)
         suspects->turn = NULL;

@@ -48,7 +48,7 @@ void suspects_remove(struct suspects *suspects, struct suspect *suspect);
 void suspects_bury(struct suspects *suspects);
 /* Ends a turn whose time has passed. True: nobody has the turn. */
 bool suspects_turn_is_free(struct suspects *suspects, int64_t now);
-/* It does not begin after all, and does not ask any more. */
+/* It does not begin after all, or does not go on, and waits; it does not ask any more. */
 void suspects_stand_down(struct suspects *suspects, struct suspect *suspect);
 size_t suspects_count_waiting(const struct suspects *suspects);
 /* Nobody who waits is less suspected. */

@@ -29,28 +29,39 @@ static void die_with(struct scene *scene, const char *key, unsigned deaths, cons
     api_server_edit(scene->server, LEASE, patch);
 }
 
-/* The deaths that are recorded of the key; -1: it is not there. */
-static int deaths_of(struct scene *scene, const char *key)
+/* What is recorded of the key ("Waits 1": its phase and deaths); free(). NULL: it is not there. */
+static char *recorded(struct scene *scene, const char *key)
 {
     _cleanup_value_ const struct value *lease = api_server_get(scene->server, LEASE), *record = NULL;
     const char *text = value_string(value_path(lease, "metadata", "annotations", ANNOTATION, NULL));
     const struct value *objects;
 
     if (!text || json_read_str(text, &record, NULL) < 0)
-        return -1;
+        return NULL;
     objects = value_get(record, "objects");
-    for (size_t i = 0; i < value_count(objects); i++)
-        if (str_equal(value_get_string(value_at(objects, i), "key"), key))
-            return (int)value_int(value_get(value_at(objects, i), "deaths"), 0);
-    return -1;
+    for (size_t i = 0; i < value_count(objects); i++) {
+        const struct value *one = value_at(objects, i);
+
+        if (str_equal(value_get_string(one, "key"), key))
+            return str_printf("%s %lld", value_get_string(one, "phase"),
+                              (long long)value_int(value_get(one, "deaths"), 0));
+    }
+    return NULL;
 }
 
-/* What has ended is recorded a moment later. */
-static void expect_deaths(struct scene *scene, const char *key, int deaths, const char *note)
+/* Until that is recorded: it is a moment later. */
+static void expect_recorded(struct scene *scene, const char *key, const char *wanted,
+                            const char *note)
 {
-    for (int ms = 0; ms < PATIENCE && deaths_of(scene, key) != deaths; ms += STEP)
+    char *is = recorded(scene, key);
+
+    for (int ms = 0; ms < PATIENCE && !str_equal(is, wanted); ms += STEP) {
         usleep(STEP * 1000);
-    EXPECT_INT(deaths_of(scene, key), deaths, note);
+        free(is);
+        is = recorded(scene, key);
+    }
+    EXPECT_STR(is, wanted, note);
+    free(is);
 }
 
 /* fields: of its spec, each with a comma. */
@@ -103,7 +114,7 @@ static void a_preview_is_held_after_the_third_death(void)
     scene_start(&scene);
     expect_ended(&scene, RELEASES "/bad", QUARANTINED, "then make the Preview again");
     expect_ended(&scene, RELEASES "/good", "ReconciliationSucceeded", "1 to create");
-    expect_deaths(&scene, "release:team/bad", -1, "its status says so");
+    expect_recorded(&scene, "release:team/bad", NULL, "its status says so");
     scene_end(&scene);
 }
 
@@ -115,11 +126,52 @@ static void a_preview_is_no_suspect_after_its_end(void)
     die_with(&scene, "release:team/late", 0, "Begun");
     make_release(&scene, "late", "Preview", OWN);
     scene_start(&scene);
-    expect_deaths(&scene, "release:team/late", 1, "it comes last");
+    expect_recorded(&scene, "release:team/late", "Waits 1", "it comes last");
     expect_ended(&scene, RELEASES "/late", "ReconciliationSucceeded", "1 to create");
-    expect_deaths(&scene, "release:team/late", -1, "it has ended");
+    expect_recorded(&scene, "release:team/late", NULL, "it has ended");
+    scene_end(&scene);
+}
+
+/* No memory for what waits: it is evicted in its turn, and not at its end. */
+static void what_is_evicted_stays_suspected(void)
+{
+    struct scene scene = {.flags = "--operation-memory=1"};
+
+    scene_begin(&scene);
+    die_with(&scene, "team/web", 0, "Turn");
+    scene_spec(&scene, "web", "", DEPLOYMENT("d", "1"));
+    scene_start(&scene);
+    scene_expect_there(&scene, DEPLOYMENTS "/d");
+    expect_recorded(&scene, "team/web", "Waits 1", "set aside");
+    scene_roll_out(&scene, "d");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    expect_recorded(&scene, "team/web", NULL, "it has ended");
+    scene_end(&scene);
+}
+
+/* A write of the Spec comes between its read and its finalizer. */
+static void what_meets_a_conflict_stays_suspected(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    die_with(&scene, "team/web", 0, "Turn");
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    rule = api_server_rule(scene.server, &(struct api_rule){.verb = "write",
+                                                            .path = SPECS "/web",
+                                                            .fault = API_ANSWER,
+                                                            .status = 409});
+    scene_start(&scene);
+    EXPECT(api_server_wait_hits(scene.server, rule, 2), "it is tried again");
+    expect_recorded(&scene, "team/web", "Turn 1", "as a suspect");
+    api_server_release(scene.server, rule);
+    scene_expect_ready(&scene, "web", "True", NULL);
+    expect_recorded(&scene, "team/web", NULL, "it has ended");
     scene_end(&scene);
 }
 
 SUITE(scenario_quarantine, TEST(a_preview_is_held_after_the_third_death),
-      TEST(a_preview_is_no_suspect_after_its_end))
+      TEST(a_preview_is_no_suspect_after_its_end),
+      TEST(what_is_evicted_stays_suspected), TEST(what_meets_a_conflict_stays_suspected))
