@@ -15,15 +15,16 @@
  * and alone: the next one has its turn when the operation of this one has ended, or after a time
  * that doubles with each death, so that waiting for health does not hold up the others for long.
  * Of the deaths that follow, only those count that came in the object's own turn, since innocent
- * ones are often under way, too. An object whose operation ends is no suspect any more, unless
+ * ones are often under way, too; or after its turn, while no other suspect was under way. An object whose operation ends is no suspect any more, unless
  * the operation was put off (no memory, say) or is to be tried again. After QUARANTINE_DEATHS it is
  * held: its status says so, and it rests there (Ready=False, Quarantined)
  * until its generation changes, or somebody requests a reconcile. Then it is recorded in any case,
  * and one more death holds it again.
  *
  * CAREFUL_TIME without a death ends all that. What cannot be recorded begins all the same: this
- * must not be one more reason for which nothing goes on. Beyond LIMIT_SUSPECTS objects nothing is
- * recorded, either (suspects.h).
+ * must not be one more reason for which nothing goes on. Of LIMIT_SUSPECTS objects at most is
+ * recorded that they are under way; one more takes the place of another (suspects.h), so that the
+ * many of one namespace do not hide it.
  *
  * Several operations that begin at once are recorded with one write. Thread-safe.
  */

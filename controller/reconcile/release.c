@@ -539,8 +539,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     }
     r = advance(attempt, context, cancel, result, error);
     if (!attempt->operation)
-        quarantine_leave(context->quarantine, key,
-                         had_operation && attempt_came_to_end(r, result));
+        quarantine_leave(context->quarantine, key, had_operation && attempt_came_to_end(r, result));
     return r;
 }
 

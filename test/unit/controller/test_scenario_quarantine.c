@@ -32,7 +32,8 @@ static void die_with(struct scene *scene, const char *key, unsigned deaths, cons
 /* What is recorded of the key ("Waits 1": its phase and deaths); free(). NULL: it is not there. */
 static char *recorded(struct scene *scene, const char *key)
 {
-    _cleanup_value_ const struct value *lease = api_server_get(scene->server, LEASE), *record = NULL;
+    _cleanup_value_ const struct value *lease = api_server_get(scene->server, LEASE),
+                                       *record = NULL;
     const char *text = value_string(value_path(lease, "metadata", "annotations", ANNOTATION, NULL));
     const struct value *objects;
 
@@ -173,5 +174,5 @@ static void what_meets_a_conflict_stays_suspected(void)
 }
 
 SUITE(scenario_quarantine, TEST(a_preview_is_held_after_the_third_death),
-      TEST(a_preview_is_no_suspect_after_its_end),
-      TEST(what_is_evicted_stays_suspected), TEST(what_meets_a_conflict_stays_suspected))
+      TEST(a_preview_is_no_suspect_after_its_end), TEST(what_is_evicted_stays_suspected),
+      TEST(what_meets_a_conflict_stays_suspected))
