@@ -162,17 +162,23 @@ static int keep_out(struct attempt *attempt, struct error *error)
 {
     struct quarantine *quarantine = attempt->run.context->quarantine;
     const struct run *run = &attempt->run;
-    int r;
+    bool was_held = str_equal(run_last(run).reason, QUARANTINED);
+    bool is_held = run_says(run, "False", QUARANTINED) && !run_has_request(run);
+    int r = 0;
 
-    if (run_says(run, "False", QUARANTINED) && !run_has_request(run))
-        return 1;
-    if (quarantine_enter(quarantine, attempt->key, str_equal(run_last(run).reason, QUARANTINED)))
+    if (!is_held && quarantine_enter(quarantine, attempt->key, was_held))
         return 0;
-    r = hold_out(attempt, error);
+    if (!is_held)
+        r = hold_out(attempt, error);
     if (r < 0)
         return r;
-    quarantine_forget(quarantine, attempt->key);
-    return 1;
+    quarantine_forget(quarantine, attempt->key); /* the process before may have died before that */
+    r = refuse_requests(attempt, QUARANTINED,
+                        "the Spec is held, because the operator's process ended several times "
+                        "while it was worked on; let it go as its status says, and make the "
+                        "Release again",
+                        error);
+    return r < 0 ? r : 1;
 }
 
 /* ---- One reconcile ---- */

@@ -173,6 +173,45 @@ static void what_meets_a_conflict_stays_suspected(void)
     scene_end(&scene);
 }
 
+/* Its status says that it is held. */
+static void hold(struct scene *scene)
+{
+    scene_begin(scene);
+    die_with(scene, "team/web", QUARANTINE_DEATHS - 1, "Turn");
+    scene_spec(scene, "web", "", CONFIGMAP("a", "1"));
+    scene_start(scene);
+    scene_expect_ready(scene, "web", "False", QUARANTINED);
+    expect_recorded(scene, "team/web", NULL, "its status says so");
+}
+
+/* The process died before it had recorded that the status says so. */
+static void a_request_for_a_reconcile_lets_go_what_is_held(void)
+{
+    struct scene scene = {0};
+
+    hold(&scene);
+    die_with(&scene, "team/web", QUARANTINE_DEATHS, "Waits");
+    scene_start(&scene);
+    expect_recorded(&scene, "team/web", NULL, "its status says so");
+    scene_ask(&scene, "web");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+}
+
+static void what_is_held_refuses_rollbacks(void)
+{
+    struct scene scene = {0};
+
+    hold(&scene);
+    make_release(&scene, "undo", "Rollback", "");
+    make_release(&scene, "down", "Destroy", "");
+    expect_ended(&scene, RELEASES "/undo", QUARANTINED, "make the Release again");
+    expect_ended(&scene, RELEASES "/down", QUARANTINED, "make the Release again");
+    scene_expect_ready(&scene, "web", "False", QUARANTINED);
+    scene_end(&scene);
+}
+
 SUITE(scenario_quarantine, TEST(a_preview_is_held_after_the_third_death),
       TEST(a_preview_is_no_suspect_after_its_end), TEST(what_is_evicted_stays_suspected),
-      TEST(what_meets_a_conflict_stays_suspected))
+      TEST(what_meets_a_conflict_stays_suspected),
+      TEST(a_request_for_a_reconcile_lets_go_what_is_held), TEST(what_is_held_refuses_rollbacks))
