@@ -15,16 +15,19 @@
  * and alone: the next one has its turn when the operation of this one has ended, or after a time
  * that doubles with each death, so that waiting for health does not hold up the others for long.
  * Of the deaths that follow, only those count that came in the object's own turn, since innocent
- * ones are often under way, too; or after its turn, while no other suspect was under way. An object whose operation ends is no suspect any more, unless
- * the operation was put off (no memory, say) or is to be tried again. After QUARANTINE_DEATHS it is
- * held: its status says so, and it rests there (Ready=False, Quarantined)
- * until its generation changes, or somebody requests a reconcile. Then it is recorded in any case,
- * and one more death holds it again.
+ * ones are often under way, too; or later, if no other suspect was under way. An object whose
+ * operation ends is no suspect any more, unless the operation was put off (no memory, say) or is to
+ * be tried again.
+ *
+ * After QUARANTINE_DEATHS an object is held, and its status says so. A Spec rests there
+ * (Ready=False, Quarantined) until its generation changes, or somebody requests a reconcile; a
+ * Rollback or a Destroy of it is refused. When it is let go, it is recorded in any case, and one
+ * more death holds it again. A Preview has failed.
  *
  * CAREFUL_TIME without a death ends all that. What cannot be recorded begins all the same: this
- * must not be one more reason for which nothing goes on. Of LIMIT_SUSPECTS objects at most is
- * recorded that they are under way; one more takes the place of another (suspects.h), so that the
- * many of one namespace do not hide it.
+ * must not be one more reason for which nothing goes on. There is room for LIMIT_SUSPECTS objects.
+ * One more takes the place of another (suspects.h), or a namespace with many long operations would
+ * hide what ends the process.
  *
  * Several operations that begin at once are recorded with one write. Thread-safe.
  */

@@ -39,9 +39,9 @@ void suspects_done(struct suspects *suspects);
 
 /* NULL: it is unknown. */
 struct suspect *suspects_find(const struct suspects *suspects, const char *key);
-/* If there are as many as may be, another one is removed: of the namespace that has the most, and has
- * more than the key's, or else of the key's own; there of the least suspected the one that began
- * first; never one that has the turn. NULL: there is no such one. */
+/* If there are as many as may be, another one is removed: of the namespace that has the most, or of
+ * the key's own, if none has more; there of the least suspected the one that began first; never
+ * one that has the turn. NULL: there is none to be removed. */
 struct suspect *suspects_add(struct suspects *suspects, const char *key, unsigned deaths);
 /* Accepts NULL. */
 void suspects_remove(struct suspects *suspects, struct suspect *suspect);
