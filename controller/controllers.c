@@ -320,13 +320,18 @@ bool controllers_are_stuck(struct controllers *controllers, int64_t patience, st
 
 size_t controllers_count_ready(struct controllers *controllers)
 {
-    struct controller *specs = &controllers->of[SPECS];
-    struct workqueue_stats queue;
+    size_t count = 0;
 
-    if (!informer_synced(specs->informer))
-        return SIZE_MAX;
-    workqueue_stats(specs->queue, &queue);
-    return queue.depth;
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        struct controller *controller = &controllers->of[kind];
+        struct workqueue_stats queue;
+
+        if (!informer_synced(controller->informer))
+            return SIZE_MAX;
+        workqueue_stats(controller->queue, &queue);
+        count += queue.depth;
+    }
+    return count;
 }
 
 void controllers_measure(struct controllers *controllers)

@@ -40,7 +40,7 @@ bool controllers_are_ready(struct controllers *controllers, int64_t patience, st
 /* True: keys are ready, and no worker has taken one for `patience` ms (0: never), so the workers
  * hang; appends why. */
 bool controllers_are_stuck(struct controllers *controllers, int64_t patience, struct buf *why);
-/* Specs that are ready to be reconciled; SIZE_MAX: the first list is not complete. */
+/* Keys that are ready to be reconciled; SIZE_MAX: the first lists are not complete. */
 size_t controllers_count_ready(struct controllers *controllers);
 /* ms for which a watch has failed that may work in another process; 0: no watch has. */
 int64_t controllers_blind_for(struct controllers *controllers);

@@ -28,8 +28,8 @@ void hold_tell(struct attempt *attempt, const struct request_report *report);
  * that succeeded. 1: there is nothing to roll back to, or that is the same Spec. */
 int hold_remediate(struct attempt *attempt, const char *cause, struct error *error);
 
-/* The Spec is gone, suspended or refused: what people asked for ends with this. 1: there is more;
- * reconcile again. */
+/* The Spec is gone, suspended, held or refused: what people asked for ends with this. 1: there is
+ * more; reconcile again. */
 int hold_refuse(struct attempt *attempt, const struct error *refusal, struct error *error);
 
 #endif

@@ -270,6 +270,16 @@ void quarantine_free(struct quarantine *quarantine)
 
 /* ---- In between ---- */
 
+void quarantine_explain(struct error *ret, const char *kind)
+{
+    err_set(ret, ERR_INTERNAL, QUARANTINED,
+            "the operator's process ended %d times while this %s was worked on, so nothing is "
+            "begun for it any more",
+            QUARANTINE_DEATHS, kind);
+    err_hint(ret, "look for the cause in the log of the operator (kubectl logs --previous) and in "
+                  "how its container ended (OOMKilled?)");
+}
+
 void quarantine_tick(struct quarantine *quarantine, size_t ready)
 {
     bool is_known;
@@ -362,7 +372,13 @@ static void remove_key(struct quarantine *quarantine, struct suspect *suspect)
     quarantine->changes += suspect != NULL;
 }
 
-void quarantine_leave(struct quarantine *quarantine, const char *key)
+/* As long as that is recorded at all; one that was held is recorded for one operation. */
+static bool stays_suspected(const struct quarantine *quarantine, const struct suspect *suspect)
+{
+    return suspect && suspect->deaths && quarantine->is_careful;
+}
+
+void quarantine_leave(struct quarantine *quarantine, const char *key, bool has_ended)
 {
     struct suspect *suspect;
 
@@ -370,10 +386,12 @@ void quarantine_leave(struct quarantine *quarantine, const char *key)
         return;
     pthread_mutex_lock(&quarantine->lock);
     suspect = suspects_find(&quarantine->suspects, key);
-    if (suspect && suspect->phase == SUSPECT_WAITS)
-        suspects_stand_down(&quarantine->suspects, suspect);
-    else
+    if (has_ended || !stays_suspected(quarantine, suspect)) {
         remove_key(quarantine, suspect);
+    } else {
+        quarantine->changes += suspect->phase != SUSPECT_WAITS;
+        suspects_stand_down(&quarantine->suspects, suspect);
+    }
     pthread_mutex_unlock(&quarantine->lock);
 }
 

@@ -15,14 +15,19 @@
  * and alone: the next one has its turn when the operation of this one has ended, or after a time
  * that doubles with each death, so that waiting for health does not hold up the others for long.
  * Of the deaths that follow, only those count that came in the object's own turn, since innocent
- * ones are often under way, too. An object whose operation ends is no suspect any more. After
- * QUARANTINE_DEATHS it is held: its status says so, and it rests there (Ready=False, Quarantined)
- * until its generation changes, or somebody requests a reconcile. Then it is recorded in any case,
- * and one more death holds it again.
+ * ones are often under way, too; or later, if no other suspect was under way. An object whose
+ * operation ends is no suspect any more, unless the operation was put off (no memory, say) or is to
+ * be tried again.
+ *
+ * After QUARANTINE_DEATHS an object is held, and its status says so. A Spec rests there
+ * (Ready=False, Quarantined) until its generation changes, or somebody requests a reconcile; a
+ * Rollback or a Destroy of it is refused. When it is let go, it is recorded in any case, and one
+ * more death holds it again. A Preview has failed.
  *
  * CAREFUL_TIME without a death ends all that. What cannot be recorded begins all the same: this
- * must not be one more reason for which nothing goes on. Beyond LIMIT_SUSPECTS objects nothing is
- * recorded, either (suspects.h).
+ * must not be one more reason for which nothing goes on. There is room for LIMIT_SUSPECTS objects.
+ * One more takes the place of another (suspects.h), or a namespace with many long operations would
+ * hide what ends the process.
  *
  * Several operations that begin at once are recorded with one write. Thread-safe.
  */
@@ -55,19 +60,24 @@ void quarantine_end(struct quarantine *quarantine);
 void quarantine_free(struct quarantine *quarantine);
 DEFINE_CLEANUP(struct quarantine *, quarantine_free)
 
-/* From time to time: records what has ended. ready: how many Specs are ready to be reconciled;
- * SIZE_MAX: it is not known yet which there are. */
+/* From time to time: records what has ended. ready: how many keys are ready to be reconciled,
+ * of Specs and of Releases; SIZE_MAX: it is not known yet which there are. */
 void quarantine_tick(struct quarantine *quarantine, size_t ready);
 
-/* All of these accept NULL, and do nothing then. key: "namespace/name" of a Spec. */
+/* Why an object is held, with a hint where to look. kind: "Spec", say. */
+void quarantine_explain(struct error *ret, const char *kind);
+
+/* All of these accept NULL, and do nothing then. key: "namespace/name" of a Spec, and
+ * "release:namespace/name" of a Preview. */
 
 /* ms until it may be asked again whether the operation may begin; 0: it may. */
 int64_t quarantine_wait(struct quarantine *quarantine, const char *key);
 /* Before the operation begins. False: it must not, and is to be held. was_held: the status says
  * that it was. Blocks until that is recorded, if it is to be. */
 bool quarantine_enter(struct quarantine *quarantine, const char *key, bool was_held);
-/* Nothing of it is under way (any more). */
-void quarantine_leave(struct quarantine *quarantine, const char *key);
+/* Nothing of it is under way (any more). has_ended: its operation came to its end; else it was put
+ * off, or is tried again, and a suspect stays one. */
+void quarantine_leave(struct quarantine *quarantine, const char *key, bool has_ended);
 /* Its status says that it is held. */
 void quarantine_forget(struct quarantine *quarantine, const char *key);
 

@@ -6,6 +6,7 @@
 #include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/preview_wait.h"
+#include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/requests.h"
 #include "controller/reconcile/spec_takeover.h"
@@ -354,6 +355,33 @@ static int parse_spec(struct attempt *attempt, struct error *error)
     return 0;
 }
 
+/* ---- Quarantine ---- */
+
+/* Specs have keys without a prefix. */
+static char *quarantine_key(const struct attempt *attempt)
+{
+    return str_printf("release:%s", attempt->key);
+}
+
+/* 1: it fails for good, because the process died over it. */
+static int keep_out(struct attempt *attempt, struct error *error)
+{
+    struct quarantine *quarantine = attempt->run.context->quarantine;
+    _cleanup_free_ char *key = quarantine_key(attempt);
+    struct error why = {0};
+    int r;
+
+    if (quarantine_enter(quarantine, key, false))
+        return 0;
+    quarantine_explain(&why, "Preview");
+    err_hint(&why, "then make the Preview again");
+    r = fail(attempt, &why, error);
+    if (r < 0)
+        return r;
+    quarantine_forget(quarantine, key);
+    return 1;
+}
+
 /* ---- Beginning ---- */
 
 /* It goes on by itself. 1: there is no memory for it. */
@@ -410,6 +438,9 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         return hand_over(attempt, result);
     if (!attempt_reserve_preview(attempt, run->subject.key.name))
         return preview_wait_for_place(attempt, result, error);
+    r = keep_out(attempt, error);
+    if (r)
+        return r < 0 ? r : 0;
     r = begin_plan(attempt, &problem);
     if (r > 0)
         return preview_wait_for_memory(attempt, result, error);
@@ -468,8 +499,8 @@ static int go_on(struct attempt *attempt, struct reconcile_result *result, struc
     return r;
 }
 
-static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
-                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
+static int advance(struct attempt *attempt, const struct reconcile_context *context,
+                   struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
     int64_t after;
     int r;
@@ -491,6 +522,25 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     }
     attempt->run.cancel = cancel;
     return go_on(attempt, result, error);
+}
+
+/* What may have ended the process before comes when the others have begun. */
+static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
+                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
+{
+    _cleanup_free_ char *key = quarantine_key(attempt);
+    bool had_operation = attempt->operation;
+    int64_t after = had_operation ? 0 : quarantine_wait(context->quarantine, key);
+    int r;
+
+    if (after) {
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
+        return 0;
+    }
+    r = advance(attempt, context, cancel, result, error);
+    if (!attempt->operation)
+        quarantine_leave(context->quarantine, key, had_operation && attempt_came_to_end(r, result));
+    return r;
 }
 
 struct reconcile_result reconcile_release(void *arg, const char *key, struct cancel *cancel)

@@ -146,12 +146,7 @@ static int hold_out(struct attempt *attempt, struct error *error)
     struct run_status status = {.is_end = true, .counts_failure = true};
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
-    err_set(&why, ERR_INTERNAL, QUARANTINED,
-            "the operator's process ended %d times while this Spec was worked on, so nothing is "
-            "begun for it any more",
-            QUARANTINE_DEATHS);
-    err_hint(&why, "look for the cause in the log of the operator (kubectl logs --previous) and in "
-                   "how its container ended (OOMKilled?)");
+    quarantine_explain(&why, "Spec");
     err_hint(&why,
              "then edit the Spec, or have it tried as it is: kubectl annotate specs.api.kusion.io "
              "%s -n %s --overwrite api.kusion.io/reconcile-requested-at=\"$(date +%%s)\"",
@@ -167,17 +162,23 @@ static int keep_out(struct attempt *attempt, struct error *error)
 {
     struct quarantine *quarantine = attempt->run.context->quarantine;
     const struct run *run = &attempt->run;
-    int r;
+    bool was_held = str_equal(run_last(run).reason, QUARANTINED);
+    bool is_held = run_says(run, "False", QUARANTINED) && !run_has_request(run);
+    int r = 0;
 
-    if (run_says(run, "False", QUARANTINED) && !run_has_request(run))
-        return 1;
-    if (quarantine_enter(quarantine, attempt->key, str_equal(run_last(run).reason, QUARANTINED)))
+    if (!is_held && quarantine_enter(quarantine, attempt->key, was_held))
         return 0;
-    r = hold_out(attempt, error);
+    if (!is_held)
+        r = hold_out(attempt, error);
     if (r < 0)
         return r;
-    quarantine_forget(quarantine, attempt->key);
-    return 1;
+    quarantine_forget(quarantine, attempt->key); /* the process before may have died before that */
+    r = refuse_requests(attempt, QUARANTINED,
+                        "the Spec is held, because the operator's process ended several times "
+                        "while it was worked on; let it go as its status says, and make the "
+                        "Release again",
+                        error);
+    return r < 0 ? r : 1;
 }
 
 /* ---- One reconcile ---- */
@@ -344,7 +345,8 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
-    int64_t after = attempt->operation ? 0 : quarantine_wait(context->quarantine, attempt->key);
+    bool had_operation = attempt->operation;
+    int64_t after = had_operation ? 0 : quarantine_wait(context->quarantine, attempt->key);
     int r;
 
     if (after) {
@@ -353,7 +355,8 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     }
     r = advance(attempt, context, cancel, result, error);
     if (!attempt->operation)
-        quarantine_leave(context->quarantine, attempt->key);
+        quarantine_leave(context->quarantine, attempt->key,
+                         had_operation && attempt_came_to_end(r, result));
     return r;
 }
 

@@ -1,5 +1,7 @@
 #include "controller/reconcile/suspects.h"
 
+#include <string.h>
+
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -30,13 +32,10 @@ struct suspect *suspects_find(const struct suspects *suspects, const char *key)
     return strmap_get(&suspects->by_key, key);
 }
 
-struct suspect *suspects_add(struct suspects *suspects, const char *key, unsigned deaths)
+static struct suspect *add(struct suspects *suspects, const char *key, unsigned deaths)
 {
-    struct suspect *suspect;
+    struct suspect *suspect = NEW(struct suspect);
 
-    if (suspects->by_key.count >= LIMIT_SUSPECTS)
-        return NULL;
-    suspect = NEW(struct suspect);
     suspect->key = str_new(key);
     suspect->deaths = deaths;
     strmap_put(&suspects->by_key, suspect->key, suspect);
@@ -53,14 +52,111 @@ void suspects_remove(struct suspects *suspects, struct suspect *suspect)
     suspect_free(suspect);
 }
 
+/* ---- A full table ---- */
+
+/* Of "namespace/name", or "kind:namespace/name"; not terminated. */
+static const char *namespace_of(const char *key, size_t *ret_length)
+{
+    const char *colon = strchr(key, ':');
+    const char *start = colon ? colon + 1 : key;
+
+    *ret_length = strcspn(start, "/");
+    return start;
+}
+
+static uintptr_t count_of(const struct strmap *counts, const char *key)
+{
+    size_t length;
+    const char *namespace_name = namespace_of(key, &length);
+
+    return (uintptr_t)strmap_get_n(counts, namespace_name, length);
+}
+
+/* Objects of each namespace. */
+static void count_namespaces(const struct suspects *suspects, struct strmap *ret)
+{
+    strmap_init(ret);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&suspects->by_key, e));) {
+        size_t length;
+        const char *namespace_name = namespace_of(e->key, &length);
+        uintptr_t count = (uintptr_t)strmap_get_n(ret, namespace_name, length) + 1;
+
+        strmap_put_n(ret, namespace_name, length, (void *)count);
+    }
+}
+
+static bool is_same_namespace(const char *a, const char *b)
+{
+    size_t length_a, length_b;
+    const char *of_a = namespace_of(a, &length_a), *of_b = namespace_of(b, &length_b);
+
+    return length_a == length_b && !memcmp(of_a, of_b, length_a);
+}
+
+static bool has_turn(const struct suspects *suspects, const struct suspect *suspect)
+{
+    return suspect == suspects->turn || suspect->phase == SUSPECT_TURN;
+}
+
+static bool is_missed_less(const struct suspect *a, const struct suspect *b)
+{
+    return a->deaths != b->deaths ? a->deaths < b->deaths : a->begun_at < b->begun_at;
+}
+
+/* Who makes room for the key; NULL: nobody. */
+static struct suspect *find_replaced(const struct suspects *suspects, const char *key)
+{
+    struct suspect *replaced = NULL;
+    uintptr_t own, most = 0;
+    struct strmap counts;
+
+    count_namespaces(suspects, &counts);
+    own = count_of(&counts, key);
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&suspects->by_key, e));) {
+        uintptr_t count = count_of(&counts, e->key);
+        bool may_be = count > own || is_same_namespace(e->key, key);
+
+        if (!may_be || has_turn(suspects, e->value) || count < most)
+            continue;
+        if (count > most || is_missed_less(e->value, replaced))
+            replaced = e->value;
+        most = count;
+    }
+    strmap_done(&counts);
+    return replaced;
+}
+
+struct suspect *suspects_add(struct suspects *suspects, const char *key, unsigned deaths)
+{
+    if (suspects->by_key.count >= LIMIT_SUSPECTS)
+        suspects_remove(suspects, find_replaced(suspects, key));
+    return suspects->by_key.count < LIMIT_SUSPECTS ? add(suspects, key, deaths) : NULL;
+}
+
 /* ---- Deaths and turns ---- */
+
+/* Of those who were suspects before it. */
+static size_t count_under_way(const struct suspects *suspects)
+{
+    size_t count = 0;
+
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&suspects->by_key, e));) {
+        const struct suspect *suspect = e->value;
+
+        count += suspect->deaths && suspect->phase != SUSPECT_WAITS;
+    }
+    return count;
+}
 
 void suspects_bury(struct suspects *suspects)
 {
+    bool is_alone = count_under_way(suspects) == 1;
+
     for (struct strmap_entry *e = NULL; (e = strmap_next(&suspects->by_key, e));) {
         struct suspect *suspect = e->value;
 
-        if (suspect->phase == SUSPECT_TURN || (suspect->phase == SUSPECT_BEGUN && !suspect->deaths))
+        if (suspect->phase == SUSPECT_TURN ||
+            (suspect->phase == SUSPECT_BEGUN && (!suspect->deaths || is_alone)))
             suspect->deaths++;
         suspect->phase = SUSPECT_WAITS;
     }
@@ -90,6 +186,7 @@ static bool waits(const struct suspect *suspect)
 
 void suspects_stand_down(struct suspects *suspects, struct suspect *suspect)
 {
+    suspect->phase = SUSPECT_WAITS;
     suspect->is_wanted = false;
     if (suspects->turn == suspect)
         suspects->turn = NULL;
@@ -154,7 +251,7 @@ const struct value *suspects_write(const struct suspects *suspects)
     return value_builder_finish(b, &value, NULL) < 0 ? NULL : value;
 }
 
-static unsigned count_of(const struct value *value)
+static unsigned deaths_of(const struct value *value)
 {
     int64_t count = value_int(value_get(value, "deaths"), 0);
 
@@ -164,8 +261,8 @@ static unsigned count_of(const struct value *value)
 static void read_one(struct suspects *suspects, const struct value *value)
 {
     const char *key = value_get_string(value, "key"), *phase = value_get_string(value, "phase");
-    struct suspect *suspect =
-        key && !suspects_find(suspects, key) ? suspects_add(suspects, key, count_of(value)) : NULL;
+    bool is_new = key && !suspects_find(suspects, key);
+    struct suspect *suspect = is_new ? add(suspects, key, deaths_of(value)) : NULL;
 
     for (size_t i = 0; suspect && i < ARRAY_SIZE(phases); i++)
         if (str_equal(phase, phases[i]))
@@ -176,7 +273,7 @@ void suspects_read(struct suspects *suspects, const struct value *value)
 {
     const struct value *objects = value_get(value, "objects");
 
-    suspects->deaths = count_of(value);
-    for (size_t i = 0; i < value_count(objects); i++)
+    suspects->deaths = deaths_of(value);
+    for (size_t i = 0; i < value_count(objects) && i < LIMIT_SUSPECTS; i++)
         read_one(suspects, value_at(objects, i));
 }

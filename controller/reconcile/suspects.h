@@ -39,16 +39,19 @@ void suspects_done(struct suspects *suspects);
 
 /* NULL: it is unknown. */
 struct suspect *suspects_find(const struct suspects *suspects, const char *key);
-/* NULL: there are as many as may be. */
+/* If there are as many as may be, another one is removed: of the namespace that has the most, or of
+ * the key's own, if none has more; there of the least suspected the one that began first; never
+ * one that has the turn. NULL: there is none to be removed. */
 struct suspect *suspects_add(struct suspects *suspects, const char *key, unsigned deaths);
 /* Accepts NULL. */
 void suspects_remove(struct suspects *suspects, struct suspect *suspect);
 
-/* The process died with this: who was under way is suspected of it, and waits. */
+/* The process died with this: who was under way is suspected of it, and waits; of those who were
+ * suspects before, who had the turn, or was the only one under way. */
 void suspects_bury(struct suspects *suspects);
 /* Ends a turn whose time has passed. True: nobody has the turn. */
 bool suspects_turn_is_free(struct suspects *suspects, int64_t now);
-/* It does not begin after all, and does not ask any more. */
+/* It does not begin after all, or does not go on, and waits; it does not ask any more. */
 void suspects_stand_down(struct suspects *suspects, struct suspect *suspect);
 size_t suspects_count_waiting(const struct suspects *suspects);
 /* Nobody who waits is less suspected. */

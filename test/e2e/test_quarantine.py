@@ -1,5 +1,5 @@
-"""A Spec whose operation ends the operator's process, each time: all others are served, it is held in the
-end, and a person lets it go."""
+"""An operation that ends the operator's process, each time: all others are served, and it is held in the
+end. A person lets a Spec go; a Preview has failed."""
 
 import json
 
@@ -7,6 +7,7 @@ import pytest
 
 from kusion_e2e.cloud import PROGRAM, Cloud, thing
 from kusion_e2e.controller import LEASES, STATE, Controller
+from kusion_e2e.kinds import create, new_release, path_of
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 
@@ -106,3 +107,40 @@ def test_what_ends_the_operator_is_held(lives, cloud, state_namespace, tenant):
     for spec in (bad, *others):
         spec.delete()
     assert not cloud.things()
+
+
+def preview(cluster, namespace, name, resource):
+    """Of a Spec that is not there: nothing but the Release brings it back. Gives its path."""
+    create(cluster, namespace, new_release(name, specRef={"name": "none"}, operation="Preview",
+                                           resources=[resource])).must()
+    return path_of("Release", namespace, name)
+
+
+def ended(cluster, path):
+    """The phase and what Ready says."""
+    status = cluster.api.get(path).must().object.get("status", {})
+    assert status.get("phase") in ("succeeded", "failed"), status
+    return status["phase"], next(one for one in status["conditions"] if one["type"] == "Ready")
+
+
+def test_a_preview_that_ends_the_operator_is_held(lives, cloud, state_namespace, tenant):
+    cloud.fault("bomb", "crash")
+    bad = preview(state_namespace, tenant, "bad", thing("bomb", x="1"))
+    specs, previews = [], []
+
+    def held():
+        if len(specs) < lives.deaths:
+            name = f"other-{len(specs)}"
+            previews.append(preview(state_namespace, tenant, name, config_map("shown", tenant)))
+            specs.append(Spec(state_namespace, tenant, name).apply([config_map(name, tenant)]))
+        return ended(state_namespace, bad)
+
+    phase, ready = lives.until(held)
+    assert lives.deaths == DEATHS and (phase, ready["reason"]) == ("failed", "Quarantined")
+    assert "kubectl logs --previous" in ready["message"] and "make the Preview again" in ready["message"]
+    for spec, path in zip(specs, previews, strict=True):
+        spec.wait("True")
+        phase, ready = eventually(lambda: ended(state_namespace, path))
+        assert phase == "succeeded", ready
+        spec.delete()
+    assert lives.go_on() == DEATHS

@@ -118,7 +118,7 @@ static void what_was_under_way_comes_last_and_is_held_after_the_third_death(void
     die(&stage);
     EXPECT(begins(&stage, "team/bad") && begins(&stage, "team/done"), "nobody is suspected yet");
     expect_record(&stage, "team/bad", true, "it is recorded before it begins");
-    quarantine_leave(stage.quarantine, "team/done");
+    quarantine_leave(stage.quarantine, "team/done", true);
     quarantine_tick(stage.quarantine, 0);
     expect_record(&stage, "team/done", false, "what has ended is recorded in time");
     for (unsigned i = 1; i < QUARANTINE_DEATHS; i++) {
@@ -130,7 +130,7 @@ static void what_was_under_way_comes_last_and_is_held_after_the_third_death(void
         EXPECT(!begins(&stage, "team/bad"), "keys are ready");
         settle(&stage);
         EXPECT(!begins(&stage, "team/bad"), "another began a moment ago");
-        quarantine_leave(stage.quarantine, "team/done");
+        quarantine_leave(stage.quarantine, "team/done", true);
         EXPECT(begins(&stage, "team/bad"), "its turn");
     }
     die(&stage);
@@ -157,7 +157,7 @@ static void what_was_held_is_held_again_after_one_more_death(void)
     EXPECT(!quarantine_enter(stage.quarantine, "team/bad", true), "held again");
     quarantine_forget(stage.quarantine, "team/bad");
     EXPECT(quarantine_enter(stage.quarantine, "team/bad", true), "and let go again");
-    quarantine_leave(stage.quarantine, "team/bad");
+    quarantine_leave(stage.quarantine, "team/bad", true);
     quarantine_tick(stage.quarantine, 0);
     die(&stage);
     EXPECT(begins(&stage, "team/bad"), "its operation ended");
@@ -189,6 +189,38 @@ static void only_deaths_in_its_turn_count(void)
     }
     EXPECT(!quarantine_enter(stage.quarantine, "team/bad", false), "the bad one alone is held");
     stage_done(&stage);
+}
+
+/* What ends only because it is put off was not tried: a suspect comes last again. */
+static void what_is_put_off_stays_suspected(void)
+{
+    static const struct {
+        const char *note;
+        bool has_ended, is_there;
+    } rows[] = {{"put off", false, true}, {"ended", true, false}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct stage stage;
+
+        stage_init(&stage);
+        live(&stage);
+        die(&stage);
+        EXPECT(begins(&stage, "team/web"), "it is no suspect yet");
+        die(&stage);
+        EXPECT(begins(&stage, "team/other"), "nor is this one");
+        settle(&stage);
+        pass(&stage, 10000);
+        EXPECT(begins(&stage, "team/web"), "its turn");
+        quarantine_leave(stage.quarantine, "team/web", rows[i].has_ended);
+        quarantine_leave(stage.quarantine, "team/other", rows[i].has_ended);
+        quarantine_tick(stage.quarantine, 0);
+        expect_record(&stage, "team/other", false, "of others nothing is under way");
+        expect_record(&stage, "team/web", rows[i].is_there, rows[i].note);
+        expect_record(&stage, "Turn", false, "a death is none of its own");
+        EXPECT(begins(&stage, "team/web"), "and again");
+        expect_record(&stage, "Turn", rows[i].is_there, rows[i].note);
+        stage_done(&stage);
+    }
 }
 
 /* SIGTERM, and a lost Lease: the process ends in order, with operations under way. */
@@ -238,7 +270,7 @@ static void what_cannot_be_recorded_begins_all_the_same(void)
     api_server_forbid(stage.server, NULL, "write", LEASE);
     EXPECT(begins(&stage, "team/web"), "it begins");
     quarantine_tick(stage.quarantine, 0);
-    quarantine_leave(stage.quarantine, "team/web");
+    quarantine_leave(stage.quarantine, "team/web", true);
     stage_done(&stage);
 }
 
@@ -299,7 +331,7 @@ static void a_record_that_another_wrote_is_replaced(void)
 SUITE(quarantine, TEST(as_long_as_all_goes_well_nothing_is_recorded),
       TEST(what_was_under_way_comes_last_and_is_held_after_the_third_death),
       TEST(what_was_held_is_held_again_after_one_more_death), TEST(only_deaths_in_its_turn_count),
-      TEST(an_end_in_order_counts_for_nobody), TEST(in_the_end_all_is_as_before),
-      TEST(what_cannot_be_recorded_begins_all_the_same),
+      TEST(what_is_put_off_stays_suspected), TEST(an_end_in_order_counts_for_nobody),
+      TEST(in_the_end_all_is_as_before), TEST(what_cannot_be_recorded_begins_all_the_same),
       TEST(what_begins_before_the_record_is_known_is_not_suspected),
       TEST(a_record_that_another_wrote_is_replaced))
