@@ -67,6 +67,7 @@ static void a_rejection_outdoes_the_approval_in_the_spec(void)
     }
     EXPECT_DATA(&scene, "a", NULL);
     EXPECT_PHASE(&scene, "web", 2, "cancelled");
+    scene_expect_logged(&scene, "\"summary\":\"rejected by test\"");
     scene_end(&scene);
 }
 
