@@ -76,7 +76,7 @@ static int write_end(struct attempt *attempt, struct release_report *report,
     if (report->results)
         status->resources = report_resources(report->results);
     if (attempt->operation && attempt->knows_state) {
-        status->inventory = report_inventory(operation_ledger(attempt->operation));
+        status->inventory = report_inventory(run->context, operation_ledger(attempt->operation));
         status->is_finished = true;
         spec_export(run, operation_ledger(attempt->operation), NULL);
     }
@@ -433,7 +433,7 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
         .drops_corrections = true,
         .plan = value_ref(value_get(recorded, "plan")),
         .resources = report_all_ready(plan_of(attempt)->n_resources),
-        .inventory = report_inventory(operation_ledger(attempt->operation)),
+        .inventory = report_inventory(run->context, operation_ledger(attempt->operation)),
     };
     int r;
 

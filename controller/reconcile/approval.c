@@ -19,10 +19,13 @@ static bool covers(const struct release_approval *approval, const struct release
             !value_int(value_path(release->status, "plan", "unseen", NULL), 0));
 }
 
-/* The Release's own approval comes first: it is of this plan alone. */
+/* The Release's own approval comes first: it is of this plan alone. A rejection in the Release
+ * comes before an approval in the Spec. */
 const struct release_approval *approval_find(const struct attempt *attempt,
                                              const struct release *release)
 {
+    if (release && release->rejection.is_rejected)
+        return NULL;
     if (release && covers(&release->approval, release))
         return &release->approval;
     return covers(&attempt->run.approval, release) ? &attempt->run.approval : NULL;

@@ -7,7 +7,7 @@
 #include "controller/reconcile/approval.h"
 
 /* The approval of the plan that the Release shows; borrowed. NULL: there is none, or it does not
- * cover what the Release does not show. */
+ * cover what the Release does not show, or the plan was rejected in the Release. */
 const struct release_approval *approval_find(const struct attempt *attempt,
                                              const struct release *release);
 

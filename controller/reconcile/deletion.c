@@ -74,7 +74,7 @@ static int write_failure(struct attempt *attempt, const struct error *failure,
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
         .resources = results ? report_resources(results) : NULL,
         .inventory = attempt->operation && attempt->knows_state
-                         ? report_inventory(operation_ledger(attempt->operation))
+                         ? report_inventory(run->context, operation_ledger(attempt->operation))
                          : NULL,
     };
     struct release_report report = {
@@ -213,7 +213,7 @@ static int say_nothing_is_left(struct run *run, struct ledger *ledger, struct er
 {
     struct run_status status = {
         .verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL},
-        .inventory = report_inventory(ledger),
+        .inventory = report_inventory(run->context, ledger),
     };
     int r = recall_names_recorded(run) ? run_write_status(run, &status, error) : 0;
 

@@ -36,10 +36,8 @@ static bool is_inventory_whole(const struct run *run)
     return inventory && !number_at(run, "inventory", "omitted");
 }
 
-static bool is_recorded_type(const struct run *run, const char *type)
+bool recall_is_recorded(const struct reconcile_context *context, const char *type)
 {
-    const struct reconcile_context *context = run->context;
-
     for (size_t i = 0; i < context->n_runtimes; i++)
         if (str_equal(context->runtimes[i]->ops->type, type))
             return context->runtimes[i]->ops->flags & RUNTIME_IS_RECORDED;
@@ -50,8 +48,10 @@ bool recall_names_recorded(const struct run *run)
 {
     const struct value *entries = inventory_of(run);
 
+    if (number_at(run, "inventory", "omitted"))
+        return true;
     for (size_t i = 0; i < value_count(entries); i++)
-        if (is_recorded_type(run, value_get_string(value_at(entries, i), "type")))
+        if (recall_is_recorded(run->context, value_get_string(value_at(entries, i), "type")))
             return true;
     return false;
 }
@@ -60,6 +60,8 @@ bool recall_holds_resources(const struct run *run)
 {
     const struct value *failed = value_path(status_of(run), "resources", "failed", NULL);
 
+    if (number_at(run, "resources", "omitted"))
+        return true;
     for (size_t i = 0; i < value_count(failed); i++)
         if (str_equal(value_get_string(value_at(failed, i), "reason"), "StateLost"))
             return true;
@@ -101,8 +103,8 @@ static bool misses_recorded(const struct run *run, struct ledger *ledger)
         const char *id = value_get_string(value_at(entries, i), "id");
         const struct record *record = id ? ledger_get(ledger, id, NULL) : NULL;
 
-        misses =
-            id && !record && is_recorded_type(run, value_get_string(value_at(entries, i), "type"));
+        misses = id && !record &&
+                 recall_is_recorded(run->context, value_get_string(value_at(entries, i), "type"));
         record_unref(record);
     }
     return misses;

@@ -36,10 +36,14 @@ int recall_state(const struct run *run, struct operation *operation, const struc
 /* State is there, and is not behind the last revision that succeeded, or was brought up to it. */
 bool recall_is_whole(const struct run *run, struct ledger *ledger);
 
-/* Single resources are held because State was lost, by the status. */
+/* Objects of this type are known to State alone (RUNTIME_IS_RECORDED). */
+bool recall_is_recorded(const struct reconcile_context *context, const char *type);
+
+/* Single resources are held because State was lost, by the status; or may be, where it does not
+ * name all that failed. */
 bool recall_holds_resources(const struct run *run);
 
-/* status.inventory names objects that State alone knows. */
+/* status.inventory names objects that State alone knows; or may leave some out. */
 bool recall_names_recorded(const struct run *run);
 
 #endif

@@ -67,18 +67,56 @@ static int is_request_gone(const struct attempt *attempt, bool *ret, struct erro
     return 0;
 }
 
+static bool has_begun(const struct attempt *attempt, int64_t revision)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(attempt->ledger, &arena, &head);
+    arena_done(&arena);
+    return head.revision >= revision;
+}
+
+/* Its first operation has ended, if only in vain. So has the request, and its TTL removes it. */
+static int has_request_ended(const struct attempt *attempt, bool *ret, struct error *error)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *first = NULL;
+    int r =
+        releases_load(run->context, &run->subject, run->hold.revision, run->cancel, &first, error);
+
+    *ret = r >= 0 && first && release_phase_is_terminal(first->phase);
+    return r;
+}
+
+static int is_request_withdrawn(const struct attempt *attempt, bool *ret, struct error *error)
+{
+    bool has_ended = false;
+    int r = 0;
+
+    *ret = false;
+    if (has_begun(attempt, attempt->run.hold.revision))
+        return 0;
+    r = is_request_gone(attempt, ret, error);
+    if (r >= 0 && *ret)
+        r = has_request_ended(attempt, &has_ended, error);
+    *ret = *ret && !has_ended;
+    return r;
+}
+
 /* *ret: why it is to end, to free(); NULL: it is not. */
 static int find_withdrawal(struct attempt *attempt, char **ret, struct error *error)
 {
     const struct run *run = &attempt->run;
     _cleanup_(release_free_p) struct release *shown = NULL;
-    bool is_gone = false;
-    int r = is_request_gone(attempt, &is_gone, error);
+    bool is_withdrawn = false;
+    int r = is_request_withdrawn(attempt, &is_withdrawn, error);
 
-    if (r >= 0 && is_gone)
+    if (r >= 0 && is_withdrawn)
         *ret =
             str_printf("withdrawn: its request, Release %s, was deleted", run->hold.request_name);
-    if (r < 0 || is_gone || attempt->release || !run->hold.shown)
+    if (r < 0 || is_withdrawn || attempt->release || !run->hold.shown ||
+        has_begun(attempt, run->hold.shown))
         return r;
     r = releases_load(run->context, &run->subject, run->hold.shown, run->cancel, &shown, error);
     if (r >= 0 && !shown)

@@ -1,7 +1,8 @@
 /*
  * Plans that are not to be carried out: a person rejected one in its Release (`rejected`), or took
  * back the request for a Rollback or a Destroy, by deleting it or the Release that waits for its
- * approval.
+ * approval. A request whose operation has begun, or that has ended, is not taken back by that: its
+ * TTL deletes it, too.
  *
  *   - A rejected plan is not shown again, as long as it is the same: the newest Release has it.
  *     If that is deleted, or the Spec changes, or something else would be done, there is a new

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "controller/reconcile/conditions.h"
+#include "controller/reconcile/recall.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -145,6 +146,22 @@ static size_t keep_existing(struct ledger_records *records)
     return kept;
 }
 
+/* State alone knows some objects: should it be lost, the inventory has to name them. */
+static void put_recorded_first(const struct reconcile_context *context,
+                               const struct ledger_records *records, size_t n)
+{
+    const struct record **others = NEW_ARRAY(const struct record *, n + 1);
+    size_t n_first = 0, n_others = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (recall_is_recorded(context, records->items[i]->type))
+            records->items[n_first++] = records->items[i];
+        else
+            others[n_others++] = records->items[i];
+    memcpy(records->items + n_first, others, n_others * sizeof(others[0]));
+    free(others);
+}
+
 static const struct value *list_inventory(const struct ledger_records *records, size_t n)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
@@ -168,12 +185,14 @@ static const struct value *list_inventory(const struct ledger_records *records, 
     return list;
 }
 
-const struct value *report_inventory(struct ledger *ledger)
+const struct value *report_inventory(const struct reconcile_context *context, struct ledger *ledger)
 {
     struct ledger_records records = ledger_records(ledger);
     size_t n = keep_existing(&records);
-    _cleanup_value_ const struct value *entries = list_inventory(&records, n);
+    _cleanup_value_ const struct value *entries = NULL;
 
+    put_recorded_first(context, &records, n);
+    entries = list_inventory(&records, n);
     ledger_records_done(&records);
     return value_pack("{s:I, s:v, s:I}", "total", (int64_t)n, "entries", entries, "omitted",
                       (int64_t)(n - value_count(entries)));

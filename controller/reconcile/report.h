@@ -6,6 +6,8 @@
 
 #include "engine/operation/operation.h"
 
+struct reconcile_context;
+
 /* Entries that a Release's status takes, and bytes, as the API server stores them. Where there are
  * more, the others are counted in `omitted`, and all of them are kept beside (plans.h). */
 #define REPORT_RESULTS 2000
@@ -64,8 +66,10 @@ const struct value *report_resources(const struct operation_results *results);
 const struct value *report_all_ready(size_t n_resources);
 
 /* Spec's {total, entries: [{id, type}], omitted}: the objects that exist, or may exist, by State,
- * but for those that have done their work and remove themselves. */
-const struct value *report_inventory(struct ledger *ledger);
+ * but for those that have done their work and remove themselves. First those that State alone knows
+ * (recall.h). */
+const struct value *report_inventory(const struct reconcile_context *context,
+                                     struct ledger *ledger);
 
 /* "Deployment/web: Available: 0/1" of "apps/v1:Deployment:shop:web: Available: 0/1", for a column
  * of `kubectl get`, which has no room for the id; without words that say little. An id that is

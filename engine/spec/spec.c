@@ -229,7 +229,7 @@ static void read_resources(struct parse *parse, const struct value *fields)
     struct spec *spec = parse->spec;
 
     if (check_is_absent(list)) {
-        if (check_is_absent(value_get(fields, "resourcesFrom")))
+        if (!value_count(value_get(fields, "resourcesFrom")))
             check_problem(check, INVALID_SPEC, &place,
                           "is required; an empty list says that nothing is wanted");
         return;

@@ -68,12 +68,18 @@ def state_namespace(crds):
 
 
 @pytest.fixture(scope="module")
-def controlled(state_namespace):
-    """The shared control plane, with a controller at work."""
+def at_work(state_namespace):
+    """A controller at work on the shared control plane."""
     make = PodController if IS_ASKED_FOR else Controller
     controller = make(state_namespace).wait_leading()
-    yield state_namespace
+    yield controller
     assert controller.stop() == 0
+
+
+@pytest.fixture(scope="module")
+def controlled(state_namespace, at_work):
+    """The shared control plane, with a controller at work."""
+    return state_namespace
 
 
 @pytest.fixture

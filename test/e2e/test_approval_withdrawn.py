@@ -1,5 +1,7 @@
 """Plans that are rejected, and requests that are withdrawn while their plan waits for approval."""
 
+import json
+
 import pytest
 
 from kusion_e2e.approved import MANUAL
@@ -145,8 +147,11 @@ def test_only_what_waits_can_be_rejected(spec):
     assert answer.code == 422 and "only a plan that waits for approval" in answer.message, answer
 
 
-def test_who_approved_is_told(spec):
+def test_who_approved_is_told(spec, at_work):
     """In events of both objects, and in the log."""
     release = spec.releases()[-1]
     for kind, of in ("Spec", spec.name), ("Release", release["metadata"]["name"]):
         eventually(lambda: {"PlanReady", "PlanApproved"} <= events(spec, kind, of))
+    lines = [json.loads(line) for line in at_work.logged().splitlines() if '"plan approved"' in line]
+    approved = release["status"]["approval"]["manager"], release["status"]["plan"]["digest"]
+    assert [(one["approver"], one["plan"]) for one in lines if one["namespace"] == spec.namespace] == [approved]

@@ -30,7 +30,8 @@ SPECS = [
     # fields of spec, None or part of the message that refuses them
     ({"resources": []}, None),
     ({"resourcesFrom": [CONFIG_MAP]}, LATER),
-    ({"resourcesFrom": []}, None),
+    ({"resourcesFrom": []}, "resources is required"),
+    ({"resources": [], "resourcesFrom": []}, None),
     ({"prune": True}, "resources is required"),
     (resource(), None),
     (resource(id=""), "resources[0].id"),

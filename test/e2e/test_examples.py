@@ -248,11 +248,11 @@ def request_policy(team):
     team.kubectl("delete", "--ignore-not-found", "-f", EXAMPLES / "release-requests.yaml")
 
 
-def request(team, user, operation, **metadata):
+def request(team, user, operation, spec="web", **metadata):
     """As somebody with these rights on Specs; what the API server answers."""
     body = {"apiVersion": "api.kusion.io/v1", "kind": "Release",
             "metadata": {"generateName": "request-", "namespace": TEAM, **metadata},
-            "spec": {"specRef": {"name": "web"}, "operation": operation}}
+            "spec": {"specRef": {"name": spec}, "operation": operation}}
     return team.kubectl(f"--as={user}", "create", "--dry-run=server", "-f", "-",
                         input=json.dumps(body), check=False).stderr
 
@@ -303,8 +303,10 @@ def test_nobody_makes_a_record_of_a_release(team, request_policy):
 
 # ---- Who may approve ----
 
-AUTHOR, APPROVER = "author@example.com", "approver@example.com"
+AUTHOR, APPROVER, OTHER_USER = "author@example.com", "approver@example.com", "other@example.com"
 TO_APPROVE = "takes the right to approve"
+OWNED = {"ownerReferences": [{"apiVersion": "v1", "kind": "ConfigMap", "name": "bait",
+                              "uid": "6f9619ff-8b86-4d01-b42d-00cf4fc964ff"}]}
 STATE_TO = {"to": {"secretRef": {"name": "tfstate-default-other"}}}
 
 
@@ -358,6 +360,8 @@ def test_authors_get_nothing_done_without_an_approver(approvals):
     spec.generation = 1
     release = spec.waiting()
     name, digest = release["metadata"]["name"], release["status"]["plan"]["digest"]
+    owned = spec_of("other")
+    owned["metadata"].update(OWNED)
     attacks = {
         "approve in the Release": decide(team, AUTHOR, name, approvedPlan=digest),
         "reject": decide(team, AUTHOR, name, rejected=True),
@@ -374,6 +378,9 @@ def test_authors_get_nothing_done_without_an_approver(approvals):
         "create it with a file of state": write(team, AUTHOR, spec_of("other", terraformState=STATE_TO)),
         "remediation": write(team, AUTHOR, spec_of(remediation={"strategy": "rollback", "retries": 1})),
         "delete it": team.kubectl(f"--as={AUTHOR}", "delete", "spec", "shown", "-n", TEAM, check=False).stderr,
+        "have it deleted": team.kubectl(f"--as={AUTHOR}", "patch", "spec", "shown", "-n", TEAM, "--type=merge", "-p",
+                                        json.dumps({"metadata": OWNED}), check=False).stderr,
+        "create it to be deleted": write(team, AUTHOR, owned),
     }
     assert {what for what, answer in attacks.items() if "Forbidden" not in answer and "forbidden" not in answer} == set()
     assert spec.data("shown") is None
@@ -387,6 +394,46 @@ def test_authors_get_nothing_done_without_an_approver(approvals):
     assert TO_APPROVE in write(team, AUTHOR, spec_of(serviceAccountName="default"))
     eventually(lambda: spec.get()["metadata"]["finalizers"] == ["example.com/stay"])
     team.api.patch(spec.path, {"metadata": {"finalizers": None}}).must()
+
+
+def test_authors_request_only_what_waits_for_an_approver(approvals):
+    """Of a Spec that is not Manual, it would be carried out at once."""
+    team = approvals
+    for name, mode in ("manual", "Manual"), ("automatic", "Automatic"):
+        body = {**spec_of(name, mode), "spec": {**spec_of(name, mode)["spec"], "suspend": True}}
+        team.api.create(f"/apis/api.kusion.io/v1/namespaces/{TEAM}/specs", body).must()
+    for operation in "Rollback", "Destroy":
+        eventually(lambda: TO_APPROVE in request(team, AUTHOR, operation, "automatic"))
+        assert not request(team, AUTHOR, operation, "manual")
+        assert not request(team, AUTHOR, operation, "absent")
+        assert not request(team, AUTHOR, operation, "automatic", labels=GENERATED), "the operator makes such ones"
+    assert not request(team, AUTHOR, "Preview", "automatic")
+    record = {"apiVersion": "api.kusion.io/v1", "kind": "Release",
+              "metadata": {"name": "forged", "namespace": TEAM, "labels": GENERATED},
+              "spec": {"specRef": {"name": "automatic"}, "operation": "Destroy"}}
+    team.kubectl(f"--as={AUTHOR}", "create", "-f", "-", input=json.dumps(record))
+    answer = team.kubectl(f"--as={AUTHOR}", "label", "release", "forged", "-n", TEAM, "api.kusion.io/generated-",
+                          check=False).stderr
+    assert TO_APPROVE in answer, "a record becomes a request without its label"
+    team.kubectl("delete", "release", "forged", "-n", TEAM)
+    team.kubectl("delete", "spec", "manual", "automatic", "-n", TEAM)
+
+
+@pytest.mark.parametrize("user", ["system:serviceaccount:kube-system:namespace-controller",
+                                  "system:serviceaccount:kube-system:generic-garbage-collector",
+                                  "system:kube-controller-manager"])
+def test_controllers_of_kubernetes_delete_specs(approvals, user):
+    """As the controller manager does: with a user for each of its controllers, or with one for all."""
+    team = approvals
+    team.kubectl("create", "role", "deleter", "--verb=get,list,delete", "--resource=specs.api.kusion.io", "-n", TEAM)
+    team.kubectl("create", "rolebinding", "deleter", "--role=deleter", f"--user={user}", f"--user={OTHER_USER}", "-n", TEAM)
+    wait_until_may(team, user, "delete", "specs", TEAM, "api.kusion.io")
+    wait_until_may(team, OTHER_USER, "delete", "specs", TEAM, "api.kusion.io")
+    assert not write(team, AUTHOR, {**spec_of("going"), "spec": {**spec_of()["spec"], "suspend": True}}, "--field-manager=author")
+    delete = ("delete", "spec", "going", "-n", TEAM)
+    assert TO_APPROVE in team.kubectl(f"--as={OTHER_USER}", *delete, check=False).stderr
+    team.kubectl(f"--as={user}", *delete)
+    team.kubectl("delete", "rolebinding/deleter", "role/deleter", "-n", TEAM)
 
 
 def test_authors_may_do_the_rest(approvals):

@@ -32,6 +32,9 @@ class Controller:
         assert self.process.poll() is None, self.log.read_text()[-3000:]
         return '"message":"reconciling"' in self.log.read_text()
 
+    def logged(self):
+        return self.log.read_text()
+
     def wait_leading(self):
         eventually(self.is_leading)
         return self

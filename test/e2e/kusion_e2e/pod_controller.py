@@ -57,6 +57,9 @@ class PodController:
         self.cluster.kubectl("rollout", "status", "deployment", "-n", OWN, "-l", LABELS, "--timeout=120s")
         return self
 
+    def logged(self):
+        return self.cluster.kubectl("logs", "-n", OWN, "-l", LABELS, "--tail=-1").stdout
+
     def stop(self):
         """Gives the number of times that its container was started again: an operator does not end."""
         pods = self.cluster.get_json("pods", "-n", OWN, "-l", LABELS)["items"]

@@ -43,18 +43,21 @@ static void hold_back_the_end(void)
     sigprocmask(SIG_BLOCK, &set, NULL);
 }
 
-static void run_program(const char *path, char *const *flags)
+static bool shows_log(void)
 {
-    const char *log = getenv("KUSION_TEST_LOG");
+    return getenv("KUSION_TEST_LOG");
+}
 
+static void run_program(const char *path, char *const *flags, const char *log)
+{
     hold_back_the_end();
 
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (!log) {
-        int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (!shows_log()) {
+        int file = open(log, O_WRONLY | O_APPEND | O_CLOEXEC);
 
-        dup2(nowhere, STDOUT_FILENO);
-        dup2(nowhere, STDERR_FILENO);
+        dup2(file, STDOUT_FILENO);
+        dup2(file, STDERR_FILENO);
     }
     execv(path, flags);
     _exit(127);
@@ -83,7 +86,7 @@ void scene_start(struct scene *scene)
     if (scene->pid < 0)
         abort();
     if (scene->pid == 0)
-        run_program(path, flags);
+        run_program(path, flags, scene->log);
     /* From here on it takes signals, and sees what changes. */
     for (int ms = 0; ms < PATIENCE && api_server_count(scene->server, "watch", WATCHED) == before;
          ms += STEP)
@@ -138,14 +141,22 @@ void scene_stop(struct scene *scene)
 
 /* ---- Both ---- */
 
-static char *write_kubeconfig(const struct api_server *server)
+/* *ret: its path. */
+static FILE *make_file(char **ret)
 {
-    char *path = str_new("/tmp/kusion-scene-XXXXXX");
-    int fd = mkstemp(path);
+    int fd = mkstemp(*ret = str_new("/tmp/kusion-scene-XXXXXX"));
     FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 
     if (!file)
         abort();
+    return file;
+}
+
+static char *write_kubeconfig(const struct api_server *server)
+{
+    char *path;
+    FILE *file = make_file(&path);
+
     fprintf(file,
             "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
             "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
@@ -171,6 +182,7 @@ void scene_begin(struct scene *scene)
     for (size_t i = 0; i < ARRAY_SIZE(objects); i++)
         api_server_create(scene->server, objects[i]);
     scene->kubeconfig = write_kubeconfig(scene->server);
+    fclose(make_file(&scene->log));
     scene_start(scene);
     /* What is made once, at the first start, is not counted. */
     scene_expect_there(scene, "/api/v1/namespaces/kusion-system/secrets/kusion-operator-plan-key");
@@ -183,6 +195,8 @@ void scene_end(struct scene *scene)
     api_server_free(scene->server);
     unlink(scene->kubeconfig);
     free(scene->kubeconfig);
+    unlink(scene->log);
+    free(scene->log);
     *scene = (struct scene){0};
 }
 
@@ -330,6 +344,31 @@ void scene_expect_gone(struct scene *scene, const char *path)
 void scene_expect_there(struct scene *scene, const char *path)
 {
     expect_presence(scene, path, true);
+}
+
+static bool has_logged(const struct scene *scene, const char *words)
+{
+    FILE *file = fopen(scene->log, "re");
+    char *line = NULL;
+    size_t size = 0;
+    bool has = false;
+
+    while (file && !has && getline(&line, &size, file) >= 0)
+        has = strstr(line, words);
+    free(line);
+    fclose(file);
+    return has;
+}
+
+void scene_expect_logged(struct scene *scene, const char *words)
+{
+    bool has = shows_log();
+
+    for (int ms = 0; ms < PATIENCE && !has; ms += STEP) {
+        has = has_logged(scene, words);
+        usleep(STEP * 1000);
+    }
+    EXPECT(has, words);
 }
 
 void scene_expect_quiet(struct scene *scene)

@@ -18,6 +18,7 @@ struct scene {
     struct api_server *server;
     char *kubeconfig;  /* a file */
     const char *flags; /* more of them, or NULL */
+    char *log;         /* a file: what the program logs */
     pid_t pid;         /* 0: it does not run */
 };
 
@@ -75,6 +76,8 @@ void scene_expect_ready(struct scene *scene, const char *name, const char *statu
                         const char *reason);
 /* Until the Spec's status says that the last request for a look is handled. */
 void scene_expect_handled(struct scene *scene, const char *name);
+/* Until a line of its log has these words; with KUSION_TEST_LOG that is not looked at. */
+void scene_expect_logged(struct scene *scene, const char *words);
 /* Until there is such an object, or none. */
 void scene_expect_gone(struct scene *scene, const char *path);
 void scene_expect_there(struct scene *scene, const char *path);

@@ -1,6 +1,7 @@
 /* The end of a Spec. */
 #include <unistd.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 
@@ -77,6 +78,30 @@ static void leaves_all_whatever_becomes_of_the_release(void)
             EXPECT_PHASE(&scene, "web", 2, "succeeded");
         scene_end(&scene);
     }
+}
+
+/* Whether State alone knows some of them, the status does not say: it does not name all. */
+static void takes_away_more_than_the_status_names(void)
+{
+    enum { OBJECTS = 120 };
+    struct buf resources = BUF_INIT;
+    struct scene scene = {0};
+
+    for (int i = 0; i < OBJECTS; i++)
+        buf_printf(&resources,
+                   "%s{\"id\":\"v1:ConfigMap:team:m%d\",\"type\":\"Kubernetes\",\"attributes\":{"
+                   "\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"m%d\","
+                   "\"namespace\":\"team\"}}}",
+                   i ? "," : "", i, i);
+    begin(&scene, "", resources.data);
+    EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), OBJECTS, "made");
+    api_server_delete(scene.server, WEB);
+    scene_expect_gone(&scene, WEB);
+    scene_expect_quiet(&scene);
+    EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), 0, "nothing is left");
+    EXPECT_INT(api_server_size(scene.server, STATES), 0, "and no State");
+    scene_end(&scene);
+    buf_done(&resources);
 }
 
 /* A suspended one leaves its resources alone. */
@@ -310,9 +335,10 @@ static void goes_at_once_where_nothing_was_made(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_deletion, TEST(takes_all_away), TEST(leaves_all_whatever_becomes_of_the_release),
-      TEST(leaves_alone_what_is_suspended), TEST(waits_for_finalizers_of_others),
-      TEST(deletes_by_uid), TEST(holds_what_it_may_not_delete), TEST(ends_what_is_under_way),
+SUITE(scenario_deletion, TEST(takes_all_away), TEST(takes_away_more_than_the_status_names),
+      TEST(leaves_all_whatever_becomes_of_the_release), TEST(leaves_alone_what_is_suspended),
+      TEST(waits_for_finalizers_of_others), TEST(deletes_by_uid),
+      TEST(holds_what_it_may_not_delete), TEST(ends_what_is_under_way),
       TEST(guards_what_would_go_with_a_namespace),
       TEST(finds_by_their_label_what_state_does_not_know), TEST(finds_what_a_failed_apply_made),
       TEST(leaves_what_state_does_not_know_if_it_is_to_be_orphaned),

@@ -321,9 +321,31 @@ static void state_that_cannot_be_saved_is_told(void)
                                               .message = "the disk is full"});
     api_server_release(scene.server, slow);
     EXPECT(says_of(&scene, "done, waiting for State to be saved: "), "what it waits for");
+    scene_expect_logged(&scene, "\"level\":\"warn\",\"message\":\"an operation waits\"");
     api_server_release(scene.server, rule);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     EXPECT_INT(api_server_count(scene.server, "write", CONFIGMAPS "/a"), 1, "once");
+    scene_end(&scene);
+}
+
+/* A deletion that takes longer says how much of it is done. */
+static void a_long_deletion_counts(void)
+{
+    static const char *const held[] = {CONFIGMAPS "/b", CONFIGMAPS "/c"};
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    scene_spec(&scene, "web", "",
+               CONFIGMAP("a", "1") "," CONFIGMAP("b", "1") "," CONFIGMAP("c", "1"));
+    scene_expect_ready(&scene, "web", "True", NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(held); i++)
+        api_server_edit(scene.server, held[i], "{\"metadata\":{\"finalizers\":[\"x/y\"]}}");
+    api_server_delete(scene.server, WEB);
+    EXPECT(says_of(&scene, "1 of 3 done"), "one is gone");
+    api_server_edit(scene.server, held[0], "{\"metadata\":{\"finalizers\":null}}");
+    EXPECT(says_of(&scene, "2 of 3 done"), "two are gone");
+    api_server_edit(scene.server, held[1], "{\"metadata\":{\"finalizers\":null}}");
+    scene_expect_gone(&scene, WEB);
     scene_end(&scene);
 }
 
@@ -333,4 +355,4 @@ SUITE(scenario_status, TEST(a_lost_status_makes_no_release),
       TEST(a_terminal_phase_stays), TEST(a_short_operation_is_told_once),
       TEST(a_long_operation_is_told_now_and_then), TEST(takes_no_spec_that_is_too_large),
       TEST(takes_no_spec_that_cannot_be_read), TEST(a_read_that_is_refused_passes),
-      TEST(state_that_cannot_be_saved_is_told))
+      TEST(state_that_cannot_be_saved_is_told), TEST(a_long_deletion_counts))

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/terraform/plugin/folder.h"
 #include "test/unit/suite.h"
@@ -146,5 +147,43 @@ static void the_limit_of_the_container_is_read_from_both_kinds_of_cgroups(void)
     }
 }
 
+static char logged[4096];
+
+static void keep_log(const char *line, size_t length)
+{
+    snprintf(logged + strlen(logged), sizeof(logged) - strlen(logged), "%.*s", (int)length, line);
+}
+
+static int64_t at_zero(void)
+{
+    return 0;
+}
+
+/* Where the container has a limit, there is one, too. */
+static void memory_without_a_bound_is_told(void)
+{
+    const bool has_limit = terraform_container_memory("/sys/fs/cgroup");
+    const struct {
+        int64_t memory;
+        bool is_told;
+    } rows[] = {{1 << 30, false}, {0, !has_limit}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct terraform_settings settings = {0};
+        const struct flags flags = {.terraform_network_mirror = "https://a/",
+                                    .terraform_memory = rows[i].memory};
+        struct error error = {0};
+
+        logged[0] = '\0';
+        log_open(&(struct log_sink){.now = at_zero, .write = keep_log, .level = LOG_WARN});
+        EXPECT_INT(init(&settings, &flags, &error), 0, error.message);
+        log_open(NULL);
+        EXPECT_INT(strstr(logged, "memory of Terraform providers has no bound") != NULL,
+                   rows[i].is_told, logged);
+        terraform_done(&settings);
+    }
+}
+
 SUITE(terraform_flags, TEST(the_limit_of_the_container_is_read_from_both_kinds_of_cgroups),
-      TEST(each_source_will_do), TEST(what_is_wrong_is_said_with_the_flag))
+      TEST(each_source_will_do), TEST(what_is_wrong_is_said_with_the_flag),
+      TEST(memory_without_a_bound_is_told))

@@ -1,4 +1,5 @@
 /* Which objects a Spec's status says that it owns. */
+#include "controller/reconcile/context.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
@@ -40,15 +41,23 @@ static void desk_end(struct desk *desk)
     memory_medium_free(desk->medium);
 }
 
+static const struct runtime_ops cloud_ops = {.type = "Cloud", .flags = RUNTIME_IS_RECORDED};
+static const struct runtime_ops kubernetes_ops = {.type = "Kubernetes"};
+static struct runtime cloud = {&cloud_ops}, kubernetes = {&kubernetes_ops};
+static struct runtime *const runtimes[] = {&cloud, &kubernetes};
+static const struct reconcile_context context = {.runtimes = runtimes,
+                                                 .n_runtimes = ARRAY_SIZE(runtimes)};
+
 enum kind { LASTS, REMOVES_ITSELF, ONLY_READ };
 
-static void record(struct desk *desk, const char *id, enum record_status status, enum kind kind)
+static void record_of(struct desk *desk, const char *type, const char *id,
+                      enum record_status status, enum kind kind)
 {
     _cleanup_value_ const struct value *attributes = value_pack("{}");
     _cleanup_(record_unref_p) const struct record *put =
         record_new(&(struct record){.status = status,
                                     .id = id,
-                                    .type = "Kubernetes",
+                                    .type = type,
                                     .attributes = attributes,
                                     .revision = 1,
                                     .is_done = kind == REMOVES_ITSELF,
@@ -60,20 +69,25 @@ static void record(struct desk *desk, const char *id, enum record_status status,
     EXPECT_INT(ledger_begin(desk->ledger, &change, 1, &error), 0, error.message);
 }
 
+static void record(struct desk *desk, const char *id, enum record_status status, enum kind kind)
+{
+    record_of(desk, "Kubernetes", id, status, kind);
+}
+
 static void lists_what_exists(void)
 {
     _cleanup_value_ const struct value *none = NULL, *some = NULL;
     struct desk desk;
 
     desk_begin(&desk);
-    none = report_inventory(desk.ledger);
+    none = report_inventory(&context, desk.ledger);
     expect_json(none, "{\"total\":0,\"entries\":[],\"omitted\":0}", "nothing");
     record(&desk, "b", RECORD_APPLIED, LASTS);
     record(&desk, "intent", RECORD_INTENT, LASTS);
     record(&desk, "a", RECORD_TAINTED, LASTS);
     record(&desk, "job", RECORD_APPLIED, REMOVES_ITSELF);
     record(&desk, "data", RECORD_APPLIED, ONLY_READ);
-    some = report_inventory(desk.ledger);
+    some = report_inventory(&context, desk.ledger);
     expect_json(some,
                 "{\"total\":2,\"entries\":[{\"id\":\"a\",\"type\":\"Kubernetes\"},{\"id\":\"b\","
                 "\"type\":\"Kubernetes\"}],\"omitted\":0}",
@@ -102,7 +116,7 @@ static void bounds_the_inventory(void)
 
             record(&desk, id, RECORD_APPLIED, LASTS);
         }
-        inventory = report_inventory(desk.ledger);
+        inventory = report_inventory(&context, desk.ledger);
         EXPECT_INT(value_int(value_get(inventory, "total"), -1), rows[i].n, rows[i].note);
         EXPECT_INT(value_count(value_get(inventory, "entries")), rows[i].listed, rows[i].note);
         EXPECT_INT(value_int(value_get(inventory, "omitted"), -1), rows[i].n - rows[i].listed,
@@ -111,4 +125,28 @@ static void bounds_the_inventory(void)
     }
 }
 
-SUITE(report_inventory, TEST(lists_what_exists), TEST(bounds_the_inventory))
+/* Should State be lost, nothing else tells of them. */
+static void lists_first_what_state_alone_knows(void)
+{
+    static const char *const firsts[] = {"x", "y", "000", "001"};
+    _cleanup_value_ const struct value *inventory = NULL;
+    struct desk desk;
+
+    desk_begin(&desk);
+    for (int n = 0; n < REPORT_INVENTORY; n++) {
+        _cleanup_free_ char *id = str_printf("%03d", n);
+
+        record(&desk, id, RECORD_APPLIED, LASTS);
+    }
+    record_of(&desk, "Cloud", "y", RECORD_APPLIED, LASTS);
+    record_of(&desk, "Cloud", "x", RECORD_APPLIED, LASTS);
+    inventory = report_inventory(&context, desk.ledger);
+    for (size_t i = 0; i < ARRAY_SIZE(firsts); i++)
+        EXPECT_STR(value_get_string(value_at(value_get(inventory, "entries"), i), "id"), firsts[i],
+                   "by id, of each kind");
+    EXPECT_INT(value_int(value_get(inventory, "omitted"), -1), 2, "others");
+    desk_end(&desk);
+}
+
+SUITE(report_inventory, TEST(lists_what_exists), TEST(bounds_the_inventory),
+      TEST(lists_first_what_state_alone_knows))

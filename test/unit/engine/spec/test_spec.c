@@ -114,6 +114,7 @@ static void reads_whether_plans_are_approved(void)
 static void reports_the_head(void)
 {
     static const struct parse_row rows[] = {
+        {SPEC("\"resourcesFrom\":[]"), "InvalidSpec|-|resources\n"},
         {"null", "InvalidSpec|-|metadata.name|is required\n"
                  "InvalidSpec|-|metadata.namespace|is required\nInvalidSpec|-|resources\n"},
         {SPEC(""), "InvalidSpec|-|resources\n"},
