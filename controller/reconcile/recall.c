@@ -135,7 +135,7 @@ static bool wants_recorded(const struct run *run)
     const struct value *resources = value_path(run_source(run), "spec", "resources", NULL);
 
     for (size_t i = 0; i < value_count(resources); i++)
-        if (is_recorded_type(run, value_get_string(value_at(resources, i), "type")))
+        if (recall_is_recorded(run->context, value_get_string(value_at(resources, i), "type")))
             return true;
     return false;
 }
