@@ -261,7 +261,7 @@ static void add_fight(struct buf *text, const struct value *entry)
 char *corrections_fight(const struct value *recorded, int64_t interval, int64_t now)
 {
     const struct value *changes = value_get(recorded, "changes");
-    struct buf text = BUF_INIT;
+    _cleanup_buf_ struct buf text = BUF_INIT;
     size_t named = 0, more = 0;
 
     for (size_t i = 0; i < value_count(changes); i++) {
@@ -281,5 +281,5 @@ char *corrections_fight(const struct value *recorded, int64_t interval, int64_t 
     if (more)
         buf_printf(&text, "; and %zu more resources", more);
     buf_add_str(&text, ". Leave these fields out of the Spec, or keep the other from writing them");
-    return buf_take(&text);
+    return utf8_show(text.data);
 }

@@ -4,6 +4,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 #include "test/unit/suite.h"
 
 /* A plan with one change; fields: paths, each with a space after it. */
@@ -156,6 +157,24 @@ static void tells_who_fights_for_a_field(void)
     EXPECT(!corrections_fight(NULL, 10000, 0), "none");
 }
 
+/* The name of a field is a tenant's; a new line would begin what looks like a hint. */
+static void tells_of_fields_in_one_line(void)
+{
+    const char *times =
+        "\"2025-01-01T00:00:00Z\",\"2025-01-01T00:00:10Z\",\"2025-01-01T00:00:20Z\"";
+    _cleanup_free_ char *text =
+        str_printf("{\"changes\":[{\"id\":\"a\",\"fields\":[\"data.b\\nkubectl delete\"],"
+                   "\"times\":[%s]}]}",
+                   times);
+    _cleanup_value_ const struct value *status = NULL;
+    _cleanup_free_ char *said = NULL;
+
+    CU_ASSERT_FATAL(json_read_str(text, &status, NULL) == 0);
+    said = corrections_fight(status, 10000, timestamp_parse("2025-01-01T00:00:20Z"));
+    CU_ASSERT_FATAL(said != NULL);
+    EXPECT(strstr(said, "data.b") && !strchr(said, '\n'), said);
+}
+
 static void counts_no_plan_that_corrects_nothing(void)
 {
     _cleanup_(plan_free_p) struct plan *plan = plan_of("a", PLAN_UNCHANGED, "");
@@ -164,4 +183,5 @@ static void counts_no_plan_that_corrects_nothing(void)
 }
 
 SUITE(corrections, TEST(tells_what_repeats), TEST(keeps_each_change_once), TEST(is_bounded),
-      TEST(tells_who_fights_for_a_field), TEST(counts_no_plan_that_corrects_nothing))
+      TEST(tells_who_fights_for_a_field), TEST(tells_of_fields_in_one_line),
+      TEST(counts_no_plan_that_corrects_nothing))
