@@ -164,7 +164,7 @@ static void tells_of_fields_in_one_line(void)
         "\"2025-01-01T00:00:00Z\",\"2025-01-01T00:00:10Z\",\"2025-01-01T00:00:20Z\"";
     _cleanup_free_ char *text =
         str_printf("{\"changes\":[{\"id\":\"a\",\"fields\":[\"data.b\\nkubectl delete\"],"
-                   "\"times\":[%s]}]}",
+                   "\"lastTimes\":[%s]}]}",
                    times);
     _cleanup_value_ const struct value *status = NULL;
     _cleanup_free_ char *said = NULL;
