@@ -50,8 +50,9 @@ const struct value *report_all_results(const struct report_source *source);
 
 /* What a person cannot read in the results of a plan that waits for approval. */
 struct report_unseen {
-    size_t changes; /* that are not shown, or not all their fields, or not all of these */
-    size_t fields;  /* of those changes that are shown in part */
+    size_t changes;   /* that are not shown, or not all their fields, or not all of these */
+    size_t fields;    /* of those changes that are shown in part */
+    size_t sensitive; /* fields with values that nobody expects to see: of a Secret, say */
 };
 struct report_unseen report_unseen(const struct plan *plan);
 

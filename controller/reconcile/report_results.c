@@ -339,6 +339,16 @@ static size_t count_redacted(const struct diff *diff)
     return n;
 }
 
+/* Of those, what is expected to be hidden is approved as it is, too. */
+static size_t count_sensitive(const struct diff *diff)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; diff && i < diff->n_fields; i++)
+        n += str_equal(diff->fields[i].to, DIFF_SENSITIVE) && !diff->fields[i].is_redacted;
+    return n;
+}
+
 /* Fields of the change that its entry does not show, or not all of each. */
 static size_t count_unseen(const struct plan_change *change, const struct value *entry)
 {
@@ -364,6 +374,7 @@ struct report_unseen report_unseen(const struct plan *plan)
         if (changes_nothing(change))
             continue;
         unseen.fields += fields;
+        unseen.sensitive += count_sensitive(change->diff);
         unseen.changes += !entry || fields;
     }
     return unseen;

@@ -1,6 +1,7 @@
 """`approval.mode: Manual`: nothing is changed but what a person approved."""
 
 import json
+import re
 import shlex
 
 import pytest
@@ -45,11 +46,13 @@ def test_waits_and_goes_on_when_the_release_is_approved(spec):
     assert len(spec.releases()) == 1
 
 
-def test_the_command_of_the_message_approves(spec):
+def test_the_commands_of_the_message_show_the_plan_and_approve_it(spec):
     spec.apply([config_map("a", spec.namespace)])
     spec.waiting()
-    _, _, command = spec.condition()["message"].partition("to approve: kubectl ")
-    spec.cluster.kubectl(*shlex.split(command))
+    look, approve = re.search("\nto see it: kubectl (.*)\nto approve: kubectl (.*)",
+                              spec.condition()["message"]).groups()
+    assert f"id: v1:ConfigMap:{spec.namespace}:a" in spec.cluster.kubectl(*shlex.split(look)).stdout
+    spec.cluster.kubectl(*shlex.split(approve))
     spec.wait("True", seconds=10)
 
 

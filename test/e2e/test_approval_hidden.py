@@ -1,5 +1,6 @@
 """An author of Specs hides something in a plan. Whoever approves it sees it all the same."""
 
+import re
 import shlex
 
 import pytest
@@ -94,3 +95,4 @@ def test_in_a_secret(spec):
     spec.apply([resource(secret)])
     text = shown(spec)
     assert EVIL not in text and "sensitive values are approved unseen" in text
+    assert re.search(r"; \d sensitive values? (is|are) approved unseen", spec.condition()["message"])

@@ -234,6 +234,7 @@ def test_a_preview_of_what_is_taken_over(spec):
     spec.apply(made, suspend=True).wait("Unknown")
     shown = plan_of(spec.cluster, spec.namespace, spec.name)[sleep]
     assert shown["action"] == "adopt", shown
+    assert shown["message"].startswith("takes over an existing object, id "), shown
     duration = field(shown, "create_duration")
     assert (duration["from"], duration["to"]) == ('"1ms"', '"2ms"')
     spec.apply(made).wait("True")
