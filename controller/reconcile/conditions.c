@@ -2,23 +2,10 @@
 
 #include <string.h>
 
+#include "controller/reconcile/reason.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "engine/base/utf8.h"
-
-/* Reasons that decide, whatever the code of their error says. All other errors heal if they are
- * transient. */
-static const struct {
-    const char *reason;
-    bool may_heal;
-} by_reason[] = {
-    {"ConflictDetected", false},    {"DeletionGuardTripped", false},
-    {"HealthCheckFailed", false},   {"PruneFailed", false},
-    {"KindNotFound", true},         {"NamespaceNotFound", true},
-    {"NamespaceTerminating", true}, {"ServiceAccountNotFound", true},
-    {"ContextNotFound", true},      {"InvalidContext", true},
-    {"StateLost", false},
-};
 
 /* A quota has no reason of its own. Others free what they use, and quotas are raised. */
 static bool is_over_quota(const struct error *error)
@@ -29,9 +16,10 @@ static bool is_over_quota(const struct error *error)
 
 bool conditions_may_heal(const struct error *error)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(by_reason); i++)
-        if (str_equal(error->reason, by_reason[i].reason))
-            return by_reason[i].may_heal;
+    if (reason_has(error->reason, REASON_HEALS))
+        return true;
+    if (reason_has(error->reason, REASON_STAYS))
+        return false;
     return err_is_transient(error->code) || error->code == ERR_CANCELLED || is_over_quota(error);
 }
 

@@ -2,6 +2,7 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/reason.h"
 #include "controller/reconcile/recall.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
@@ -53,10 +54,7 @@ static int release_finalizer(struct attempt *attempt, struct reconcile_result *r
 /* Rights may be gone for good, with what was deleted: there is a way out without them. */
 static void name_way_out(struct error *failure)
 {
-    if (str_equal(failure->reason, "AccessDenied") ||
-        str_equal(failure->reason, "ServiceAccountNotFound") ||
-        str_equal(failure->reason, "ContextNotFound") ||
-        str_equal(failure->reason, "InvalidContext"))
+    if (reason_has(failure->reason, REASON_BLOCKS_DELETION))
         err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
 }
 

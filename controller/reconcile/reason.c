@@ -1,147 +1,47 @@
 #include "controller/reconcile/reason.h"
 
-#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "engine/base/cleanup.h"
-#include "engine/base/str.h"
 
-/* Each is in docs/troubleshooting.md, and each that the code sets is here (test/layers). */
-static const char *const known[] = {
-    "AccessDenied",
-    "AlreadyExists",
-    "AwaitingApproval",
-    "BadGateway",
-    "BadRequest",
-    "Cancelled",
-    "CannotBeFound",
-    "Conflict",
-    "ConflictDetected",
-    "ContextNotFound",
-    "Corrupt",
-    "CyclicDependency",
-    "Deferred",
-    "DeletionGuardTripped",
-    "DependencyNotReady",
-    "Destroyed",
-    "DocumentTooLarge",
-    "DuplicateKey",
-    "Expired",
-    "Fenced",
-    "FieldFight",
-    "Forbidden",
-    "Gone",
-    "HealthCheckFailed",
-    "ImmutableField",
-    "ImportFailed",
-    "IncompleteAnswer",
-    "InternalError",
-    "Invalid",
-    "InvalidAddress",
-    "InvalidAttribute",
-    "InvalidContext",
-    "InvalidJSON",
-    "InvalidNumber",
-    "InvalidProvider",
-    "InvalidReference",
-    "InvalidRelease",
-    "InvalidSchema",
-    "InvalidSpec",
-    "KindNotFound",
-    "KindNotServed",
-    "MemoryExceeded",
-    "MethodNotAllowed",
-    "MoveFailed",
-    "NamespaceNotFound",
-    "NamespaceTerminating",
-    "NewerState",
-    "NotAcceptable",
-    "NotFound",
-    "NotLeader",
-    "NotServed",
-    "OutcomeUnknown",
-    "PlanCorrupt",
-    "PlanKeyCorrupt",
-    "PlanNeeded",
-    "PlanStale",
-    "PreventDestroy",
-    "Progressing",
-    "ProviderCacheFailed",
-    "ProviderCacheFull",
-    "ProviderChanged",
-    "ProviderChecksum",
-    "ProviderDownloadFailed",
-    "ProviderDownloading",
-    "ProviderError",
-    "ProviderFailed",
-    "ProviderHostNotAllowed",
-    "ProviderMemory",
-    "ProviderNotAllowed",
-    "ProviderNotConfined",
-    "ProviderNotFound",
-    "ProviderPackageInvalid",
-    "ProviderReplaced",
-    "PruneFailed",
-    "Quarantined",
-    "ReconciliationSucceeded",
-    "Rejected",
-    "ReleaseCorrupt",
-    "ReleaseEnded",
-    "ReleaseNameTaken",
-    "ReleaseTooLarge",
-    "RequestEntityTooLarge",
-    "RevisionNotFound",
-    "RolledBack",
-    "ServerTimeout",
-    "ServiceAccountNotFound",
-    "ServiceUnavailable",
-    "Shutdown",
-    "SpecNotFound",
-    "StaleAnswer",
-    "StateConflict",
-    "StateCorrupt",
-    "StateLocked",
-    "StateLost",
-    "StateOfLaterLeader",
-    "StateOutcomeUnknown",
-    "StateRemoved",
-    "StateTooLarge",
-    "Superseded",
-    "Suspended",
-    "TLSCertificate",
-    "TLSVerification",
-    "TakeoverFailed",
-    "Terminating",
-    "TerraformStateChanged",
-    "TerraformStateLocked",
-    "TerraformStateNotOurs",
-    "TerraformStateTooLarge",
-    "ThreadNotStarted",
-    "Timeout",
-    "TokenUnreadable",
-    "TooDeep",
-    "TooLarge",
-    "TooLong",
-    "TooManyDefinitions",
-    "TooManyRequests",
-    "TooManySearches",
-    "TooManyValues",
-    "Unauthenticated",
-    "Unauthorized",
-    "Unavailable",
-    "UnderWay",
-    "UnexpectedAnswer",
-    "UnknownReference",
-    "UnknownResourceType",
-    "Unsupported",
-    "UnsupportedMediaType",
-    "WebhookFailed",
-    "Withdrawn",
+#define HEALS           REASON_HEALS
+#define STAYS           REASON_STAYS
+#define SOON            REASON_SOON
+#define OF_SPEC         REASON_OF_SPEC
+#define BLOCKS_DELETION REASON_BLOCKS_DELETION
+
+static const struct reason {
+    const char *name;
+    unsigned traits; /* of enum reason_trait */
+} reasons[] = {
+#define REASON(name, traits) {#name, traits},
+#include "controller/reconcile/reason.def"
+#undef REASON
 };
+
+static int compare_names(const void *name, const void *reason)
+{
+    return strcmp(name, ((const struct reason *)reason)->name);
+}
+
+/* NULL: it is unknown. */
+static const struct reason *find_reason(const char *name)
+{
+    return !name ? NULL
+                 : bsearch(name, reasons, ARRAY_SIZE(reasons), sizeof(*reasons), compare_names);
+}
+
+bool reason_has(const char *reason, enum reason_trait trait)
+{
+    const struct reason *known = find_reason(reason);
+
+    return known && known->traits & trait;
+}
 
 const char *reason_label(const char *reason)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (str_equal(known[i], reason))
-            return known[i];
-    return "Other";
+    const struct reason *known = find_reason(reason);
+
+    return known ? known->name : "Other";
 }

@@ -4,6 +4,7 @@
 #include "controller/reconcile/corrections.h"
 #include "controller/reconcile/exposed.h"
 #include "controller/reconcile/operations.h"
+#include "controller/reconcile/reason.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/run.h"
 #include "controller/reconcile/spec_secret.h"
@@ -142,27 +143,11 @@ int64_t run_patience(const struct run *run)
 
 int64_t run_retry_within(const struct run *run, const struct error *failure)
 {
-    static const char *const reasons[] = {"ServiceAccountNotFound", "ContextNotFound", "Deferred"};
     int64_t interval = run->policy.retry_interval;
-    bool is_one = false;
 
-    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-        is_one = is_one || str_equal(failure->reason, reasons[i]);
-    if (!is_one)
+    if (!reason_has(failure->reason, REASON_SOON))
         return 0;
     return interval > SOON ? interval : SOON;
-}
-
-/* Nothing but a change of the Spec helps, and that is seen at once. */
-static bool is_of_the_spec(const struct error *failure)
-{
-    static const char *const reasons[] = {"InvalidSpec", "Unsupported", "CyclicDependency",
-                                          "UnknownReference"};
-
-    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
-        if (str_equal(failure->reason, reasons[i]))
-            return true;
-    return false;
 }
 
 void run_say_retry(const struct run *run, struct error *failure)
@@ -174,7 +159,7 @@ void run_say_retry(const struct run *run, struct error *failure)
 
     if (!within)
         within = interval > WORKQUEUE_RETRY_MAXIMUM ? interval : WORKQUEUE_RETRY_MAXIMUM;
-    if (is_of_the_spec(failure) || !now)
+    if (reason_has(failure->reason, REASON_OF_SPEC) || !now)
         return;
     time = duration_show(within);
     if (strstr(failure->message, now)) /* at the end of another command */

@@ -1,4 +1,4 @@
-"""The reasons that a status may have: controller/reconcile/reason.c lists them for the metrics, and
+"""The reasons that a status may have: controller/reconcile/reason.def lists them, and
 docs/troubleshooting.md says what to do. Neither lacks one that the other has, or that the code sets."""
 
 import re
@@ -17,8 +17,8 @@ InvalidRequest InvalidUser NoResourceVersion PhaseOrder StateUnknown UnexpectedA
 
 
 def listed():
-    table = (ROOT / "controller/reconcile/reason.c").read_text().partition("known[] = {")[2].partition("};")[0]
-    return re.findall(r'"(\w+)"', table)
+    table = (ROOT / "controller/reconcile/reason.def").read_text()
+    return re.findall(r"^REASON\((\w+),", table, re.M)
 
 
 def documented():
