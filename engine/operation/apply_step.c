@@ -47,25 +47,22 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
             operation_note_reading(operation, node, step);
             return 0;
         }
-        node->is_done = step->is_done;
-        return node->is_done ? 0 : confirm(operation, node, step, outcome, error);
+        if (!step->is_done)
+            return confirm(operation, node, step, outcome, error);
+        node_move(node, STEP_APPLY, NODE_FINISHED);
+        return 0;
     case PLAN_CREATE:
     case PLAN_ADOPT:
     case PLAN_UPDATE:
         return operation_make(operation, node, step, &outcome->now, error);
     case PLAN_DEFERRED:
-        node->is_deferred = operation_change(node)->action == PLAN_DEFERRED;
+        if (operation_change(node)->action == PLAN_DEFERRED)
+            node_move(node, STEP_APPLY, NODE_DEFERRED);
         return operation_set_deferred(node, step->reason, error);
     default:
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",
                        plan_action_name(step->action));
     }
-}
-
-/* A settled change has no step until something is tried. */
-static bool is_only_looked_at(const struct node *node)
-{
-    return operation_change(node)->is_settled && !node->needs_plan && !node->step;
 }
 
 /* The object may have changed, or changed hands, since it was planned, perhaps minutes ago. Then
@@ -158,13 +155,17 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     int r = ledger_check(operation->ledger, error);
 
     if (r >= 0)
-        r = node->is_applied || is_only_looked_at(node) ? look(operation, node, outcome, error)
-                                                        : make(operation, node, outcome, error);
+        r = node->phases[STEP_APPLY] == NODE_APPLIED || operation_change(node)->is_settled
+                ? look(operation, node, outcome, error)
+                : make(operation, node, outcome, error);
     if (r < 0)
-        return node->is_deferred ? WALK_FAILED : operation_retry(node, visit, error);
-    node->is_applied = true;
+        return node->phases[STEP_APPLY] == NODE_DEFERRED ? WALK_FAILED
+                                                         : operation_retry(node, visit, error);
     node->failures = 0;
-    if (node->is_done || operation_change(node)->is_only_read)
+    if (node->phases[STEP_APPLY] == NODE_FINISHED)
+        return WALK_DONE;
+    node_move(node, STEP_APPLY, NODE_APPLIED);
+    if (operation_change(node)->is_only_read)
         return WALK_DONE;
     return judge(operation, node, visit, &outcome->now, error);
 }
@@ -190,7 +191,7 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
     }
     if (change->action == PLAN_DEFERRED && !can_be_planned_now(operation, change))
         return operation_defer(node, error);
-    if (node->timed_out)
+    if (node->phases[STEP_APPLY] == NODE_TIMED_OUT)
         return operation_give_up(node, error);
     if (change->is_settled && (!operation->how.verify || change->is_only_read))
         return WALK_DONE;

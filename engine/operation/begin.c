@@ -90,7 +90,7 @@ int operation_record_intents(struct operation *operation, struct error *error)
     for (uint32_t i = 0; i < plan->n_changes; i++)
         if (needs_intent(&operation->nodes[i], &plan->changes[i])) {
             add(&batch, (struct ledger_change){.put = intent(operation, i)});
-            operation->nodes[i].is_only_intended = true;
+            node_move(&operation->nodes[i], STEP_APPLY, NODE_INTENDED);
         }
     /* Before deletions State is written even without changes: that fails if another leader is at
      * work. */
@@ -110,7 +110,7 @@ static bool may_be_dropped(const struct operation *operation, const struct node 
     _cleanup_(record_unref_p) const struct record *known =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
 
-    return node->is_only_intended && known && known->status == RECORD_INTENT &&
+    return node->phases[STEP_APPLY] == NODE_INTENDED && known && known->status == RECORD_INTENT &&
            !operation_late_create(operation, known);
 }
 

@@ -93,7 +93,7 @@ int operation_set_deferred(const struct node *node, const char *reason, struct e
 
 enum walk_verdict operation_defer(struct node *node, struct error *error)
 {
-    node->is_deferred = true;
+    node_move(node, node_only_step(node), NODE_DEFERRED);
     operation_set_deferred(node, operation_change(node)->reason, error);
     return WALK_FAILED;
 }
@@ -176,7 +176,7 @@ static bool keeps_action(const struct node *node, enum plan_action action)
 {
     return operation_change(node)->action == PLAN_REPLACE ||
            (action == PLAN_UNCHANGED &&
-            (node->is_in_doubt || operation_change(node)->action == PLAN_READ));
+            (node->lost || operation_change(node)->action == PLAN_READ));
 }
 
 void operation_set_action(struct node *node, enum plan_action action)
@@ -230,22 +230,19 @@ static enum walk_verdict wait_for_other_half(const struct node *node, const stru
 static void set_result(struct operation *operation, struct node *node, struct walk_visit *visit,
                        enum walk_verdict verdict, const struct error *error)
 {
+    enum node_phase phase = node->phases[operation->steps->nodes[visit->node].kind];
+
     node->releases_dependents = verdict == WALK_PARKED && visit->releases_dependents;
     if (verdict == WALK_PARKED)
         operation_wait_result(operation, node->index, error);
     else if (verdict == WALK_FAILED)
         operation_end_result(operation, node->index,
-                             node->is_deferred ? RESULT_DEFERRED
-                             : node->timed_out ? RESULT_TIMED_OUT
-                                               : RESULT_FAILED,
+                             phase == NODE_DEFERRED    ? RESULT_DEFERRED
+                             : phase == NODE_TIMED_OUT ? RESULT_TIMED_OUT
+                                                       : RESULT_FAILED,
                              error);
     else if (is_last_half(node, visit->node))
         operation_end_result(operation, node->index, RESULT_SUCCEEDED, NULL);
-}
-
-static bool is_changed(const struct node *node, enum step_kind kind)
-{
-    return kind == STEP_APPLY ? node->is_applied : node->is_delete_sent;
 }
 
 /* has_changed: this visit changed something in the world. */
@@ -279,7 +276,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     if (verdict != WALK_DONE)
         return verdict;
     visit->retry_after = 0;
-    was_changed = is_changed(node, step->kind);
+    was_changed = node_is_applied(node, step->kind);
     pthread_mutex_lock(&operation->lock);
     operation_start_result(operation, step->change);
     pthread_mutex_unlock(&operation->lock);
@@ -290,7 +287,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     slot_give_back(&large);
     node->large = NULL;
     *ret_is_progress =
-        is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
+        is_progress(node, visit, verdict, !was_changed && node_is_applied(node, step->kind));
     if (verdict != WALK_PARKED)
         operation_unsubscribe(node);
     if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))

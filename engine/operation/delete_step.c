@@ -138,6 +138,7 @@ static int send(struct node *node, struct runtime_step *step, const struct recor
 
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
+    node_move(node, STEP_DELETE, NODE_SENT);
     r = operation_ops(node)->apply(step, &call, outcome, error);
     if (r >= 0)
         operation_yield(node, STEP_DELETE);
@@ -148,9 +149,9 @@ static int send(struct node *node, struct runtime_step *step, const struct recor
     operation_note_warnings(node, step, outcome);
     calls_end(calls, id);
     if (r < 0)
-        node->needs_removal_plan = true;
+        node_move(node, STEP_DELETE, NODE_OUTDATED);
     else
-        node->is_delete_sent = true;
+        node_move(node, STEP_DELETE, NODE_APPLIED);
     return r;
 }
 
@@ -180,9 +181,7 @@ static int look(struct node *node, const struct record *record, struct runtime_o
 static enum walk_verdict forget(struct operation *operation, struct node *node,
                                 const struct runtime_step *step)
 {
-    bool is_deleted = node->is_delete_sent || node->was_deleted;
-
-    operation_set_action(node, is_deleted ? PLAN_DELETE : PLAN_FORGET);
+    operation_set_action(node, node->was_deleted ? PLAN_DELETE : PLAN_FORGET);
     land(operation, node, NULL, step && !step->uid);
     return WALK_DONE;
 }
@@ -211,9 +210,8 @@ static enum walk_verdict end(struct node *node, const struct runtime_outcome *ou
             "deleted; an earlier request to create it was not answered, and may still be carried "
             "out: the next look is in %lld s",
             (long long)(left + 999) / 1000);
-    node->is_delete_sent = false;
     node->was_deleted = true;
-    node->needs_removal_plan = true;
+    node_move(node, STEP_DELETE, NODE_OUTDATED);
     visit->retry_after = left;
     return WALK_PARKED;
 }
@@ -224,7 +222,7 @@ static enum walk_verdict end(struct node *node, const struct runtime_outcome *ou
 static bool must_outlast_creates(const struct node *node, const struct record *record,
                                  int64_t asked_at)
 {
-    return !operation_change(node)->resource && !node->is_delete_sent &&
+    return !operation_change(node)->resource && node->phases[STEP_DELETE] != NODE_APPLIED &&
            node->operation->step_changes[node->index].last && record->call.until > asked_at;
 }
 
@@ -247,7 +245,8 @@ static bool is_renamed(const struct operation *operation, const struct node *nod
 {
     const struct plan_change *change = operation_change(node);
 
-    if (change->resource || node->is_delete_sent || !step || step->action != PLAN_DELETE)
+    if (change->resource || node->phases[STEP_DELETE] == NODE_APPLIED || !step ||
+        step->action != PLAN_DELETE)
         return false;
     return (step == change->step && change->action == PLAN_FORGET) ||
            (step->uid && strmap_get(&operation->applied_uids, step->uid));
@@ -276,7 +275,7 @@ static enum walk_verdict defer(struct node *node, const struct runtime_step *ste
                                struct walk_visit *visit, struct error *error)
 {
     operation_set_deferred(node, step->reason, error);
-    node->needs_removal_plan = true;
+    node_move(node, STEP_DELETE, NODE_OUTDATED);
     return operation_retry(node, visit, error);
 }
 
@@ -296,7 +295,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     struct runtime_outcome outcome = {0};
     enum walk_verdict verdict;
     int64_t asked_at = operation_wall_clock(operation);
-    bool was_sent = node->is_delete_sent;
+    bool was_sent = node->phases[STEP_DELETE] == NODE_APPLIED;
     int r;
 
     if (is_renamed(operation, node, step))
@@ -312,7 +311,7 @@ static enum walk_verdict visit_step(struct operation *operation, struct node *no
     operation_set_action(node, PLAN_DELETE);
     r = was_sent ? look(node, record, &outcome, error)
                  : send(node, step, record, asked_at, &outcome, error);
-    if (r == ERR_CONFLICT && node->needs_removal_plan)
+    if (r == ERR_CONFLICT && node->phases[STEP_DELETE] == NODE_OUTDATED)
         r = look_whether_it_is_ours(operation, node, record, error);
     if (r < 0) {
         verdict = operation_retry(node, visit, error);
@@ -347,7 +346,7 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
     }
     if (change->action == PLAN_DEFERRED)
         return operation_defer(node, error);
-    if (node->timed_out)
+    if (node->phases[STEP_DELETE] == NODE_TIMED_OUT)
         return operation_give_up(node, error);
     r = ledger_check(operation->ledger, error);
     if (r >= 0)

@@ -97,8 +97,9 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
         r = plan_wanted(operation, node, prior, &planned, error);
     if (r >= 0) {
         take(operation, &node->step, &planned.step);
-        node->needs_plan = false;
-        is_replaced = planned.action == PLAN_REPLACE && !node->is_delete_sent;
+        if (node->phases[STEP_APPLY] == NODE_OUTDATED)
+            node_move(node, STEP_APPLY, NODE_PLANNED);
+        is_replaced = planned.action == PLAN_REPLACE;
     }
     planned_done(&planned);
     record_unref(prior);
@@ -126,7 +127,8 @@ int operation_due_step(struct operation *operation, struct node *node, struct ru
     bool was_planned = change->step && !change->has_unknown && change->action != PLAN_DEFERRED;
     int r = 0;
 
-    if (node->needs_plan || (!node->step && !was_planned) || is_tried_again(operation, node))
+    if (node->phases[STEP_APPLY] == NODE_OUTDATED || (!node->step && !was_planned) ||
+        is_tried_again(operation, node))
         r = plan_anew(operation, node, error);
     if (r < 0)
         return r;
@@ -152,7 +154,7 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
             take(operation, &node->removal, &planned.removal);
         else
             take(operation, &node->step, &planned.step);
-        node->needs_removal_plan = false;
+        node_move(node, STEP_DELETE, NODE_PLANNED);
     }
     planned_done(&planned);
     return r;
@@ -191,7 +193,7 @@ int operation_due_removal(struct operation *operation, struct node *node,
 
     if (is_replacement_due(node))
         r = plan_replacement_anew(operation, node, record, error);
-    if (r >= 0 && (node->needs_removal_plan || is_unplanned))
+    if (r >= 0 && (node->phases[STEP_DELETE] == NODE_OUTDATED || is_unplanned))
         r = operation_plan_removal_anew(operation, node, record, error);
     return r;
 }

@@ -319,7 +319,6 @@ static void note_doubt(struct node *node, const struct error *failure)
 {
     const char *message = failure->message;
 
-    node->is_in_doubt = true;
     free(node->lost);
     node->lost = str_new_n(message, (size_t)(err_hints(message) - message));
 }
@@ -366,7 +365,7 @@ int operation_make(struct operation *operation, struct node *node, struct runtim
 
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
-    node->is_only_intended = false;
+    node_move(node, STEP_APPLY, NODE_SENT);
     r = record_begin(operation, node, step, error);
     if (r >= 0)
         r = send(operation, node, step, &outcome, error);
@@ -375,7 +374,7 @@ int operation_make(struct operation *operation, struct node *node, struct runtim
         *ret_now = outcome.now;
         outcome.now = (struct observation){0};
     } else {
-        node->needs_plan = true;
+        node_move(node, STEP_APPLY, NODE_OUTDATED);
     }
     outcome_done(&outcome);
     return r;

@@ -116,7 +116,7 @@ static int plan_replacement(struct operation *operation, struct node *node,
     int r = plan_removal(operation, node, TARGET_OLD, target->prior, NULL, &ret->removal, error);
 
     if (r >= 0 && expect_late_create(operation, target->prior, ret->removal, asked_at, NULL) < 0)
-        node->needs_removal_plan = true;
+        node_move(node, STEP_DELETE, NODE_OUTDATED);
     anew.part = TARGET_NEW;
     anew.prior = NULL;
     if (r >= 0)

@@ -276,6 +276,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     enum walk_verdict verdict = WALK_DONE;
     struct planned planned = {0};
     struct error error = {0};
+    bool is_late;
 
     if (wait_for_call(operation, change, visit))
         return WALK_PARKED;
@@ -292,11 +293,13 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         operation_take_moved(operation, change);
         operation_plan_one(operation, node, change->record, false, &planned, &error);
     }
-    node->timed_out = error.code == ERR_TIMEOUT && operation_now(operation) >= deadline;
+    is_late = error.code == ERR_TIMEOUT && operation_now(operation) >= deadline;
     if (is_awaited(operation, change, &planned, &error, asked_at))
         verdict = wait_for_create(operation, change, visit);
     else
         conclude(node, &planned, &error);
+    if (is_late && verdict == WALK_DONE)
+        node_move(node, node_only_step(node), NODE_TIMED_OUT);
     operation_note_planned(node);
     planned_done(&planned);
     slot_give_back(&large);

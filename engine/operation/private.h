@@ -38,8 +38,7 @@
 #include "engine/base/timestamp.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/relations.h"
-#include "engine/operation/operation.h"
-#include "engine/plan/steps.h"
+#include "engine/operation/node.h"
 #include "engine/spec/import_id.h"
 #include "engine/spec/not_created.h"
 #include "engine/state/calls.h"
@@ -53,48 +52,6 @@ struct binding {
     struct runtime_session *session; /* NULL: not open */
     struct error *error;             /* of open(), which failed; or NULL */
     int64_t failed_at;               /* ms, monotonic */
-};
-
-/* One change while the operation lives. Its visits, one at a time, write the fields. The fields
- * that others read as well are under the lock. */
-struct node {
-    struct operation *operation;
-    uint32_t index;
-    unsigned failures;              /* in a row, of those that may heal */
-    struct binding *binding;        /* NULL: no runtime of its type */
-    struct observation hint;        /* of prefetch() */
-    int64_t hinted_at;              /* ms since 1970: before prefetch() looked */
-    struct slot *large;             /* of its visit, for calls with large answers */
-    const struct value *attributes; /* as last resolved; a reference. Under the lock */
-    const struct value *extensions; /* likewise */
-    struct output *outputs;         /* what references take from it; NULL: nothing */
-    const struct value *seen;       /* its outputs, as copies; a reference. Under the lock */
-    bool is_seen;                   /* its object was seen: `seen` is of then. Under the lock */
-    bool is_read;                   /* for references, at the moment. Under the lock */
-    bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
-    bool is_applied;                /* this operation applied it, or found it as wanted */
-    bool timed_out;                 /* its plan had all of `timeout`, and got no answer */
-    bool is_done;                   /* it has done its work, and is gone: it is not looked at */
-    bool is_behind_change;          /* as planned, it is to be changed, or something before it is */
-    bool is_delete_sent;
-    bool may_be_replaced;           /* it was deleted while a late create could come */
-    bool was_deleted;               /* and a late create may make it again, to be deleted again */
-    bool is_only_intended;          /* State got an intent of it, and no call makes it yet */
-    bool is_in_doubt;               /* a call that makes it got no answer: it may have had effect */
-    char *lost;                     /* owned: why there was no answer; NULL: not known */
-    bool needs_plan;                /* its step was tried, or does not hold any more */
-    bool needs_removal_plan;        /* likewise, for the step that deletes */
-    bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
-    bool is_deferred;               /* it was DEFERRED, and is left so */
-    bool is_compared_later;         /* with the approved plan: when it is planned anew */
-    bool stays;                     /* its old object stays: planned anew, it is not replaced */
-    int64_t visited_at;             /* ms, monotonic: a visit is under way since; 0: none is. Under
-                                       the lock */
-    const char *deposed;            /* the name that its old object got to make room; arena */
-    struct runtime_step *step;      /* owned: planned anew when it was due; NULL: the change's */
-    struct runtime_step *removal;   /* likewise, for the old object of a replacement */
-    const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
-    struct runtime_subscription *subscription;
 };
 
 /* A value that references take from a node's object: one for all references of the same text. */
