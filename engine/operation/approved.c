@@ -34,7 +34,7 @@ static void leave_uncovered(struct node *node)
     if (change->error && !operation_may_heal(change->error))
         return;
     defer(change, "it could not be planned when the plan was approved");
-    node->needs_approval = true;
+    node->approval = APPROVAL_MISSING;
 }
 
 /* ---- What cannot be compared yet ---- */
@@ -69,7 +69,7 @@ static void compare_later(struct node *node)
     struct plan_change *change = operation_change(node);
 
     if (approved_plan_check_known(operation->config.approved, change, NULL) >= 0)
-        node->is_compared_later = true;
+        node->approval = APPROVAL_LATER;
     else
         defer(change, "what it depends on cannot be planned yet");
 }
@@ -124,8 +124,8 @@ static int check(const struct node *node, struct error *error)
     const struct approved_plan *approved = node->operation->config.approved;
     const struct plan_change *change = operation_change(node);
 
-    return node->is_compared_later ? approved_plan_check_known(approved, change, error)
-                                   : approved_plan_check(approved, change, error);
+    return node->approval == APPROVAL_LATER ? approved_plan_check_known(approved, change, error)
+                                            : approved_plan_check(approved, change, error);
 }
 
 int operation_check_approved(struct operation *operation, struct error *error)

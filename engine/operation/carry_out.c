@@ -85,7 +85,7 @@ int operation_set_deferred(const struct node *node, const char *reason, struct e
 {
     if (!reason)
         reason = "it cannot be planned yet";
-    if (node->needs_approval)
+    if (node->approval == APPROVAL_MISSING)
         return err_set(error, ERR_UNAVAILABLE, OPERATION_NEEDS_APPROVAL,
                        "%s: it is done after another round of approval", reason);
     return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s", reason);

@@ -40,6 +40,13 @@ enum node_phase {
     NODE_DEFERRED,
 };
 
+/* How the approved plan, if there is one, covers it. */
+enum node_approval {
+    APPROVAL_COMPARED, /* with all other changes, before anything begins */
+    APPROVAL_LATER,    /* compared when it is planned anew: what it goes by is not known yet */
+    APPROVAL_MISSING,  /* not at all: it is DEFERRED */
+};
+
 /* Its visits, one at a time, write the fields. The fields that others read as well are under the
  * operation's lock. */
 struct node {
@@ -63,8 +70,7 @@ struct node {
     bool was_deleted;               /* and a late create may make it again, to be deleted again */
     char *lost;                     /* owned: why a call that makes it, and may have had effect, got
                                        no answer; NULL: all had one */
-    bool needs_approval;            /* it is DEFERRED, and the approved plan does not cover it */
-    bool is_compared_later;         /* with the approved plan: when it is planned anew */
+    enum node_approval approval;
     bool stays;                     /* its old object stays: planned anew, it is not replaced */
     int64_t visited_at;             /* ms, monotonic: a visit is under way since; 0: none is. Under
                                        the lock */
