@@ -1,5 +1,5 @@
 /* What an operation holds in memory, and what it frees early. */
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 
 /* Of a step: the runtime's own fields. Of a node of a graph, its part of rows, walk and
  * subscription. */

@@ -71,15 +71,18 @@ struct node {
     char *lost;                     /* owned: why a call that makes it, and may have had effect, got
                                        no answer; NULL: all had one */
     enum node_approval approval;
-    bool stays;                     /* its old object stays: planned anew, it is not replaced */
-    int64_t visited_at;             /* ms, monotonic: a visit is under way since; 0: none is. Under
-                                       the lock */
-    const char *deposed;            /* the name that its old object got to make room; arena */
-    struct runtime_step *step;      /* owned: planned anew when it was due; NULL: the change's */
-    struct runtime_step *removal;   /* likewise, for the old object of a replacement */
+    bool stays;                   /* its old object stays: planned anew, it is not replaced */
+    int64_t visited_at;           /* ms, monotonic: a visit is under way since; 0: none is. Under
+                                     the lock */
+    const char *deposed;          /* the name that its old object got to make room; arena */
+    struct runtime_step *step;    /* owned: planned anew when it was due; NULL: the change's */
+    struct runtime_step *removal; /* likewise, for the old object of a replacement */
     const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
     struct runtime_subscription *subscription;
 };
+
+struct plan_change *operation_change(const struct node *node);
+const struct runtime_ops *operation_ops(const struct node *node);
 
 void node_move(struct node *node, enum step_kind step, enum node_phase to);
 /* Its step has had its effect in the world. */

@@ -5,7 +5,10 @@
 
 #include "engine/base/condition.h"
 #include "engine/base/mem.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 /* ---- Making and freeing ---- */
 

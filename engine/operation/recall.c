@@ -3,7 +3,9 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/operation/carrying/doubt.h"
 #include "engine/operation/private.h"
+#include "engine/operation/session.h"
 
 #define LIST_TIMEOUT 10000 /* ms */
 

@@ -3,11 +3,8 @@
 
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
-
-int64_t operation_wall_clock(const struct operation *operation)
-{
-    return operation->config.clock->now(operation->config.clock);
-}
+#include "engine/operation/records.h"
+#include "engine/operation/session.h"
 
 enum ledger_when operation_ledger_when(const struct node *node)
 {

@@ -8,6 +8,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/redaction.h"
 #include "engine/operation/private.h"
+#include "engine/operation/results.h"
+#include "engine/operation/session.h"
 
 /* Of one change: in each, all its secrets are read. */
 #define MOST_ROUNDS 16

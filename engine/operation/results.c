@@ -7,6 +7,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
+#include "engine/operation/results.h"
+#include "engine/operation/session.h"
 
 /* A message names so many failures, and counts the rest. */
 #define NAMED_FAILURES 3
@@ -29,6 +31,26 @@ enum plan_action operation_done_action(const struct operation *operation,
     if (action == PLAN_UNCHANGED || (action == PLAN_CREATE && record->action == PLAN_REPLACE))
         return record->action;
     return action;
+}
+
+/* What was made by a call whose answer was lost is found as wanted, and was not unchanged. What was
+ * to be read when it is due, has been. */
+static bool keeps_action(const struct node *node, enum plan_action action)
+{
+    return operation_change(node)->action == PLAN_REPLACE ||
+           (action == PLAN_UNCHANGED &&
+            (node->lost || operation_change(node)->action == PLAN_READ));
+}
+
+void operation_set_action(struct node *node, enum plan_action action)
+{
+    struct operation *operation = node->operation;
+
+    pthread_mutex_lock(&operation->lock);
+    if (!keeps_action(node, action))
+        operation->results.items[node->index].action =
+            operation_done_action(operation, operation_change(node), action);
+    pthread_mutex_unlock(&operation->lock);
 }
 
 void operation_init_results(struct operation *operation)
@@ -231,9 +253,9 @@ static void give_up(struct operation *operation, uint32_t change)
     operation_end_result(operation, change, RESULT_CANCELLED, &error);
 }
 
-void operation_end_step(struct operation *operation, uint32_t step, enum walk_outcome outcome,
-                        uint32_t cause)
+void operation_end_step(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause)
 {
+    struct operation *operation = arg;
     const struct step_node *node = &operation->steps->nodes[step];
 
     if (node->kind == STEP_BARRIER)

@@ -2,7 +2,10 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 /* ---- Phases. All with the lock held. ---- */
 
@@ -83,7 +86,7 @@ static void begin_walk(struct operation *operation, const struct graph *graph,
             groups[i] = group_of(operation, &operation->nodes[change]);
     }
     config.groups = groups;
-    config.on_end = steps ? operation_on_end : NULL;
+    config.on_end = steps ? operation_end_step : NULL;
     walk = walk_new(&config);
     pthread_mutex_lock(&operation->lock);
     walk_free(operation->walk);

@@ -4,6 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
+#include "engine/operation/session.h"
 
 #define REOPEN_AFTER 1000 /* ms, from one open() that failed to the next */
 
@@ -35,6 +36,11 @@ int64_t operation_now(const struct operation *operation)
     return operation->config.clock->monotonic(operation->config.clock);
 }
 
+int64_t operation_wall_clock(const struct operation *operation)
+{
+    return operation->config.clock->now(operation->config.clock);
+}
+
 const char *operation_text(struct operation *operation, const char *format, ...)
 {
     va_list args;
@@ -64,20 +70,15 @@ struct runtime_call operation_call(struct operation *operation, struct slot *lar
     return call;
 }
 
+bool operation_may_heal(const struct error *error)
+{
+    return error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT;
+}
+
 struct slot operation_slot(const struct operation *operation)
 {
     return (struct slot){.slots = operation->config.slots,
                          .namespace_name = operation->config.scope.key.namespace_name};
-}
-
-const struct runtime_ops *operation_ops(const struct node *node)
-{
-    return node->binding->runtime->ops;
-}
-
-struct plan_change *operation_change(const struct node *node)
-{
-    return &node->operation->plan->changes[node->index];
 }
 
 /* ---- Sessions ---- */

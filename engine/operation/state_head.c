@@ -1,7 +1,8 @@
 /* The head of State: its Spec, and the progress of an operation. The end of an operation writes it.
  */
 #include "engine/base/str.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/records.h"
 
 /* The policy is kept in State, too: a deletion needs it when the Spec cannot be read any more. */
 static const struct value *policy_of(const struct spec *spec)

@@ -1,5 +1,8 @@
 /* One visit of a resource that is wanted: it is made as it should be, then waited for. */
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 /* How often one visit plans an object again that has changed since it was planned. */
 #define MAX_TAKES 5
@@ -185,14 +188,8 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
     struct runtime_outcome outcome = {0};
     enum walk_verdict verdict;
 
-    if (change->error && !operation_may_heal(change->error)) {
-        err_copy(error, change->error);
+    if (operation_refuse_step(node, can_be_planned_now(operation, change), error))
         return WALK_FAILED;
-    }
-    if (change->action == PLAN_DEFERRED && !can_be_planned_now(operation, change))
-        return operation_defer(node, error);
-    if (node->phases[STEP_APPLY] == NODE_TIMED_OUT)
-        return operation_give_up(node, error);
     if (change->is_settled && (!operation->how.verify || change->is_only_read))
         return WALK_DONE;
     verdict = visit_step(operation, node, visit, &outcome, error);

@@ -3,7 +3,11 @@
 
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 #define CALL_ID_SIZE 64
 

@@ -1,5 +1,8 @@
 /* Visits of steps, and waiting. */
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 /* ms between two looks at an object that is waited for: the first, and the longest, without a
  * subscription that wakes earlier and with one. */
@@ -91,22 +94,23 @@ int operation_set_deferred(const struct node *node, const char *reason, struct e
     return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s", reason);
 }
 
-enum walk_verdict operation_defer(struct node *node, struct error *error)
+bool operation_refuse_step(struct node *node, bool can_be_planned, struct error *error)
 {
-    node_move(node, node_only_step(node), NODE_DEFERRED);
-    operation_set_deferred(node, operation_change(node)->reason, error);
-    return WALK_FAILED;
-}
+    const struct plan_change *change = operation_change(node);
+    enum step_kind step = node_only_step(node);
 
-enum walk_verdict operation_give_up(const struct node *node, struct error *error)
-{
-    err_copy(error, operation_change(node)->error);
-    return WALK_FAILED;
-}
-
-bool operation_may_heal(const struct error *error)
-{
-    return error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT;
+    if (change->error && !operation_may_heal(change->error)) {
+        err_copy(error, change->error);
+        return true;
+    }
+    if (change->action == PLAN_DEFERRED && !can_be_planned) {
+        node_move(node, step, NODE_DEFERRED);
+        operation_set_deferred(node, change->reason, error);
+        return true;
+    }
+    if (node->phases[step] == NODE_TIMED_OUT)
+        err_copy(error, change->error);
+    return node->phases[step] == NODE_TIMED_OUT;
 }
 
 enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
@@ -169,26 +173,6 @@ void operation_wake_waiting(struct operation *operation, uint32_t step)
 }
 
 /* ---- Visits ---- */
-
-/* What was made by a call whose answer was lost is found as wanted, and was not unchanged. What was
- * to be read when it is due, has been. */
-static bool keeps_action(const struct node *node, enum plan_action action)
-{
-    return operation_change(node)->action == PLAN_REPLACE ||
-           (action == PLAN_UNCHANGED &&
-            (node->lost || operation_change(node)->action == PLAN_READ));
-}
-
-void operation_set_action(struct node *node, enum plan_action action)
-{
-    struct operation *operation = node->operation;
-
-    pthread_mutex_lock(&operation->lock);
-    if (!keeps_action(node, action))
-        operation->results.items[node->index].action =
-            operation_done_action(operation, operation_change(node), action);
-    pthread_mutex_unlock(&operation->lock);
-}
 
 /* Whether the step is the last one of its change: a replacement has two. */
 static bool is_last_half(const struct node *node, uint32_t step)
@@ -296,9 +280,4 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     set_result(operation, node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);
     return verdict;
-}
-
-void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause)
-{
-    operation_end_step(arg, step, outcome, cause);
 }

@@ -3,7 +3,10 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 /* The name under which State has the old object now; NULL: it is the one in force. */
 static const char *deposed_of(const struct node *node)
@@ -340,14 +343,8 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
 
     if (!record)
         return WALK_DONE; /* the object that it was in took it along */
-    if (change->error && !operation_may_heal(change->error)) {
-        err_copy(error, change->error);
+    if (operation_refuse_step(node, false, error))
         return WALK_FAILED;
-    }
-    if (change->action == PLAN_DEFERRED)
-        return operation_defer(node, error);
-    if (node->phases[STEP_DELETE] == NODE_TIMED_OUT)
-        return operation_give_up(node, error);
     r = ledger_check(operation->ledger, error);
     if (r >= 0)
         r = operation_due_removal(operation, node, record, error);

@@ -2,7 +2,10 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
 
 /* Changes of State in the making. */
 struct batch {
@@ -34,7 +37,7 @@ static bool makes_way(const struct operation *operation, const struct plan_chang
 
 /* After a crash, an intent makes the next operation look for the object. It replaces the record of
  * an object that is gone and is created again. Where objects cannot be found again, each create is
- * marked instead, right before its call (make.c). */
+ * marked instead, right before its call (call.c). */
 static bool needs_intent(const struct node *node, const struct plan_change *change)
 {
     bool is_unknown = !change->record || change->record->status != RECORD_INTENT;

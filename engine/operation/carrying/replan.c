@@ -4,7 +4,10 @@
  * that are known only now, what was deferred until they are, and an approved creation that shows
  * what would become of it. Whatever is planned anew must be what was approved.
  */
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/results.h"
 
 /* ---- What was approved ---- */
 

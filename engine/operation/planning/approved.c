@@ -1,12 +1,12 @@
 /*
  * The approved plan, compared when all changes are planned, and before any of them begins. What is
- * planned anew later is compared in due.c.
+ * planned anew later is compared in carrying/replan.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 #include "engine/plan/spread.h"
 
 /* Changes of a stale plan that one message names; the rest is counted. */

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 
 #include "engine/base/strmap.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
 
 /* ---- What goes with something else, or goes on ---- */
 

@@ -4,7 +4,7 @@
 
 #include "engine/base/path.h"
 #include "engine/base/value_mark.h"
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 #include "engine/spec/ref.h"
 
 /* ---- Which there are ---- */

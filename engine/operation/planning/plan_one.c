@@ -1,5 +1,6 @@
 /* What is to be done to one resource. */
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
 #include "engine/spec/moved.h"
 
 void planned_done(struct planned *planned)

@@ -1,5 +1,6 @@
 /* Objects that are only read: they are not ours, and State has no more of them than that. */
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
 
 const struct record *operation_prior(const struct record *record)
 {

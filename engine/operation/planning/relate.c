@@ -4,7 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 
 /* ---- The list ---- */
 

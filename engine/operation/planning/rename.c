@@ -3,7 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 #include "engine/spec/moved.h"
 
 /* ---- Which there are ---- */

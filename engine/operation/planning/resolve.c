@@ -1,5 +1,5 @@
 /* References: the values that resources take from others. */
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 #include "engine/spec/ref.h"
 
 struct resolution {

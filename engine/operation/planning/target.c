@@ -1,5 +1,5 @@
 /* The targets of runtime calls. */
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 
 struct runtime_target operation_target(struct node *node, const struct record *prior)
 {
