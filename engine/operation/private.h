@@ -98,8 +98,6 @@ struct operation {
 struct task_answer operation_run(void *arg);
 /* The id of a change, for graphs; arg: the plan. */
 const char *operation_change_name(void *arg, uint32_t change);
-/* The walk over the steps. */
-void operation_begin_steps(struct operation *operation);
 /* All with the lock held. */
 void operation_set_phase(struct operation *operation, enum operation_phase phase);
 void operation_end_planning(struct operation *operation, const struct error *error);

@@ -18,7 +18,7 @@ struct recalling {
     size_t n_changes, capacity;
 };
 
-static void add_change(struct recalling *recall, struct ledger_change change)
+static void add_recalled(struct recalling *recall, struct ledger_change change)
 {
     recall->changes =
         mem_grow(recall->changes, recall->n_changes, &recall->capacity, sizeof(*recall->changes));
@@ -84,9 +84,9 @@ static void doubt_record(struct recalling *recall, const struct record *record,
         return;
     doubted.lost_revision = recall->known->revision;
     if (recall->known->is_whole && !strmap_get(inventory, record->id))
-        add_change(recall, (struct ledger_change){.id = record->id});
+        add_recalled(recall, (struct ledger_change){.id = record->id});
     else
-        add_change(recall, (struct ledger_change){.put = record_new(&doubted)});
+        add_recalled(recall, (struct ledger_change){.put = record_new(&doubted)});
 }
 
 static void recall_recorded(struct recalling *recall, const char *type)
@@ -99,16 +99,11 @@ static void recall_recorded(struct recalling *recall, const char *type)
             doubt_record(recall, recall->records.items[i], &inventory);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&inventory, e));)
         if (!has_record(recall, e->key))
-            add_change(recall, (struct ledger_change){.put = make_lost(recall, e->key, type)});
+            add_recalled(recall, (struct ledger_change){.put = make_lost(recall, e->key, type)});
     strmap_done(&inventory);
 }
 
 /* ---- Objects that carry the Spec's mark ---- */
-
-static bool is_wanted(const struct recalling *recall, const char *id)
-{
-    return recall->spec && strmap_get(&recall->spec->by_id, id);
-}
 
 /* As if its creation had been begun: it is looked for, and goes if it is the Spec's. The mark stays
  * on what was left where it is, by `prune: false`, say: a whole inventory does not have that. */
@@ -118,6 +113,7 @@ static void expect_object(struct recalling *recall, const char *type,
     const char *id = value_get_string(found, "id");
     bool is_listed = value_bool(value_get(found, "listed"), false);
     bool was_left = recall->known->is_whole && !strmap_get(inventory, id);
+    bool is_wanted = recall->spec && strmap_get(&recall->spec->by_id, id);
     const struct record intent = {.status = RECORD_INTENT,
                                   .id = id,
                                   .type = type,
@@ -126,13 +122,13 @@ static void expect_object(struct recalling *recall, const char *type,
                                   .action = PLAN_CREATE,
                                   .call = {.term = ledger_term(recall->operation->ledger)}};
 
-    if ((recall->known->only_listed && !is_listed) || was_left || is_wanted(recall, id) ||
+    if ((recall->known->only_listed && !is_listed) || was_left || is_wanted ||
         has_record(recall, id))
         return;
-    add_change(recall, (struct ledger_change){.put = record_new(&intent)});
+    add_recalled(recall, (struct ledger_change){.put = record_new(&intent)});
 }
 
-static const struct value *to_list(const struct strmap *ids)
+static const struct value *list_keys(const struct strmap *ids)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *list = NULL;
@@ -177,7 +173,7 @@ static int recall_marked(struct recalling *recall, struct runtime *runtime, stru
     for (size_t i = 0; i < recall->records.count; i++)
         if (str_equal(recall->records.items[i]->type, type))
             strmap_put(&ids, recall->records.items[i]->id, &ids);
-    list = to_list(&ids);
+    list = list_keys(&ids);
     strmap_done(&ids);
     if (value_count(list))
         r = list_own(recall, runtime, list, &found, error);

@@ -28,7 +28,7 @@ const struct value *operation_dependencies(const struct operation *operation, ui
     return ids;
 }
 
-static bool are_equal(const struct value *a, const struct value *b)
+static bool are_same_values(const struct value *a, const struct value *b)
 {
     return a && b ? value_equal(a, b) : !value_count(a) && !value_count(b);
 }
@@ -39,7 +39,7 @@ static bool is_as_secret(const struct value *a, const struct value *b)
     _cleanup_value_ const struct value *of_a = value_sensitive_paths(a);
     _cleanup_value_ const struct value *of_b = value_sensitive_paths(b);
 
-    return are_equal(of_a, of_b);
+    return are_same_values(of_a, of_b);
 }
 
 /* State also has what the runtime does not compare: dependencies, extensions and what is secret. A
@@ -53,8 +53,8 @@ bool operation_is_recorded(const struct node *node, const struct runtime_step *s
     if (!record || record->lost_revision || record->is_only_read != step->is_only_read ||
         (step->is_only_read && !value_equal(record->attributes, step->attributes)))
         return false;
-    return !step->is_unrecorded && are_equal(record->dependencies, dependencies) &&
-           are_equal(record->extensions, step->extensions) &&
+    return !step->is_unrecorded && are_same_values(record->dependencies, dependencies) &&
+           are_same_values(record->extensions, step->extensions) &&
            is_as_secret(record->attributes, step->attributes) &&
            is_as_secret(record->extensions, step->extensions);
 }
@@ -72,12 +72,6 @@ static void add_members(struct value_builder *b, const struct value *object)
     }
 }
 
-static void add_items(struct value_builder *b, const struct value *array)
-{
-    for (size_t i = 0; i < value_count(array); i++)
-        add_storable(b, value_at(array, i));
-}
-
 static void add_storable(struct value_builder *b, const struct value *value)
 {
     if (!value_has_unknown(value)) {
@@ -91,8 +85,8 @@ static void add_storable(struct value_builder *b, const struct value *value)
     value_begin_like(b, value);
     if (value_is(value, VALUE_OBJECT))
         add_members(b, value);
-    else
-        add_items(b, value);
+    for (size_t i = 0; value_is(value, VALUE_ARRAY) && i < value_count(value); i++)
+        add_storable(b, value_at(value, i));
     value_end(b);
 }
 
@@ -113,7 +107,7 @@ const struct value *operation_storable(const struct value *value)
 
 /* The attributes as planned. Where values are unknown, the attributes as written, with the
  * references, and with what is secret marked. */
-static const struct value *intended(const struct value *planned, const struct value *written)
+static const struct value *intended_value(const struct value *planned, const struct value *written)
 {
     return value_has_unknown(planned) ? value_mark_like(written, planned) : value_ref(planned);
 }
@@ -125,9 +119,9 @@ const struct record *operation_intent(const struct node *node, enum plan_action 
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(node->operation, node->index);
     _cleanup_value_ const struct value *attributes =
-        intended(change->step->attributes, change->resource->attributes);
+        intended_value(change->step->attributes, change->resource->attributes);
     _cleanup_value_ const struct value *extensions =
-        intended(change->step->extensions, change->resource->extensions);
+        intended_value(change->step->extensions, change->resource->extensions);
 
     return record_new(&(struct record){
         .status = RECORD_INTENT,
@@ -143,7 +137,7 @@ const struct record *operation_intent(const struct node *node, enum plan_action 
 
 /* ---- Deposed objects ---- */
 
-static bool is_taken(const struct operation *operation, const char *id, const char *deposed)
+static bool is_name_taken(const struct operation *operation, const char *id, const char *deposed)
 {
     const struct record *record = ledger_get(operation->ledger, id, deposed);
 
@@ -159,7 +153,7 @@ static const char *name_deposed(struct operation *operation, const struct node *
 
     do
         snprintf(name, sizeof(name), "d%u", n++);
-    while (is_taken(operation, id, name));
+    while (is_name_taken(operation, id, name));
     pthread_mutex_lock(&operation->lock);
     id = arena_str(&operation->arena, name);
     pthread_mutex_unlock(&operation->lock);

@@ -69,7 +69,7 @@ void operation_init_results(struct operation *operation)
     }
 }
 
-static void set_error(struct operation_result *result, const struct error *error)
+static void set_result_error(struct operation_result *result, const struct error *error)
 {
     free((struct error *)(uintptr_t)result->error);
     result->error = error && error->code ? err_new(error) : NULL;
@@ -78,7 +78,7 @@ static void set_error(struct operation_result *result, const struct error *error
 void operation_clear_results(struct operation *operation)
 {
     for (size_t i = 0; i < operation->results.count; i++) {
-        set_error(&operation->results.items[i], NULL);
+        set_result_error(&operation->results.items[i], NULL);
         value_unref(operation->results.items[i].warnings);
     }
     free(operation->results.items);
@@ -168,7 +168,7 @@ void operation_wait_result(struct operation *operation, uint32_t change, const s
 
     if (result->status != RESULT_PENDING || operation->phase == OPERATION_ENDED)
         return;
-    set_error(result, error);
+    set_result_error(result, error);
     set_waiting(operation, change, true);
     if (operation->fails == change)
         tell_failure(operation);
@@ -186,13 +186,13 @@ void operation_end_result(struct operation *operation, uint32_t change, enum res
     result->ended = operation_now(operation);
     if (!result->started)
         result->started = result->ended;
-    set_error(result, error);
+    set_result_error(result, error);
     operation->n_ended++;
 }
 
 /* ---- Those that end without a verdict of their own ---- */
 
-static void skip(struct operation *operation, const struct step_node *step, uint32_t cause)
+static void skip_change(struct operation *operation, const struct step_node *step, uint32_t cause)
 {
     const struct step_node *other = &operation->steps->nodes[cause];
     const char *id = other->change == STEP_NONE ? "" : operation->plan->changes[other->change].id;
@@ -215,7 +215,7 @@ static void skip(struct operation *operation, const struct step_node *step, uint
 
 /* The message says how long it was waited for: `timeout`, not what was measured, since a retry that
  * fails in the same way is to say the same. */
-static void time_out(struct operation *operation, uint32_t change)
+static void time_out_change(struct operation *operation, uint32_t change)
 {
     const struct operation_result *result = &operation->results.items[change];
     long long seconds = operation->config.timeout / 1000;
@@ -232,16 +232,8 @@ static void time_out(struct operation *operation, uint32_t change)
     operation_end_result(operation, change, RESULT_TIMED_OUT, &error);
 }
 
-static void run_out_of_time(struct operation *operation, uint32_t change)
-{
-    struct error error = {0};
-
-    err_set(&error, ERR_TIMEOUT, "Timeout", "not begun: out of time");
-    operation_end_result(operation, change, RESULT_CANCELLED, &error);
-}
-
 /* The operation ended early, before this change was done. */
-static void give_up(struct operation *operation, uint32_t change)
+static void give_up_change(struct operation *operation, uint32_t change)
 {
     bool is_stale = operation->stale.code;
     struct error error = {0};
@@ -257,18 +249,21 @@ void operation_end_step(void *arg, uint32_t step, enum walk_outcome outcome, uin
 {
     struct operation *operation = arg;
     const struct step_node *node = &operation->steps->nodes[step];
+    struct error error = {0};
 
     if (node->kind == STEP_BARRIER)
         return;
     if (outcome == WALK_OUTCOME_SKIPPED)
-        skip(operation, node, cause);
+        skip_change(operation, node, cause);
     else if (outcome == WALK_OUTCOME_TIMED_OUT)
-        time_out(operation, node->change);
+        time_out_change(operation, node->change);
     else if (outcome == WALK_OUTCOME_CANCELLED &&
              (operation->stale.code || operation->exceeded.code))
-        give_up(operation, node->change);
-    else if (outcome == WALK_OUTCOME_CANCELLED && !cancel_fired(operation->cancel))
-        run_out_of_time(operation, node->change);
+        give_up_change(operation, node->change);
+    else if (outcome == WALK_OUTCOME_CANCELLED && !cancel_fired(operation->cancel)) {
+        err_set(&error, ERR_TIMEOUT, "Timeout", "not begun: out of time");
+        operation_end_result(operation, node->change, RESULT_CANCELLED, &error);
+    }
 }
 
 void operation_end_stale(struct operation *operation, uint32_t change, const struct error *error)
@@ -283,7 +278,7 @@ void operation_end_stale(struct operation *operation, uint32_t change, const str
     pthread_mutex_unlock(&operation->lock);
 }
 
-static void cancel(struct operation *operation, uint32_t change, const struct error *error)
+static void cancel_change(struct operation *operation, uint32_t change, const struct error *error)
 {
     const struct operation_result *result = &operation->results.items[change];
     struct error own = {0};
@@ -301,7 +296,7 @@ static void cancel(struct operation *operation, uint32_t change, const struct er
 void operation_abandon_results(struct operation *operation, const struct error *error)
 {
     for (uint32_t i = 0; i < operation->results.count; i++)
-        cancel(operation, i, error);
+        cancel_change(operation, i, error);
 }
 
 /* ---- All of them ---- */
@@ -462,7 +457,7 @@ struct tally {
         *worst; /* stands for all: one that waiting does not heal, if there is any */
 };
 
-static void count(const struct operation_results *results, struct tally *ret)
+static void count_results(const struct operation_results *results, struct tally *ret)
 {
     for (size_t i = 0; i < results->count; i++) {
         const struct operation_result *result = &results->items[i];
@@ -525,7 +520,7 @@ int operation_results_error(const struct operation_results *results, const char 
     char more[64] = "", skipped[64] = "";
     size_t named, left;
 
-    count(results, &tally);
+    count_results(results, &tally);
     left = tally.skipped + tally.cancelled;
     if (!tally.failed && !tally.skipped && !tally.cancelled && !tally.deferred)
         return 0;

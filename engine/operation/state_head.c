@@ -91,30 +91,23 @@ void operation_set_head(struct operation *operation, enum moment moment)
 
 /* ---- The end ---- */
 
-/* Whatever else failed: this is why the operation came to its end. */
-static int set_stale(const struct operation *operation, struct error *error)
-{
-    const struct error *stale = &operation->stale;
-
-    return err_set(error, stale->code, stale->reason, "the approved plan is stale: %s",
-                   stale->message);
-}
-
 int operation_conclude(struct operation *operation, struct error *error)
 {
+    const struct error *stale = &operation->stale;
     struct error save_error = {0};
     int r;
 
     pthread_mutex_lock(&operation->lock);
     r = operation_results_error(&operation->results, operation->spec ? "apply" : "destroy", error);
-    if (operation->stale.code)
-        r = set_stale(operation, error);
+    if (stale->code) /* whatever else failed: this is why it came to its end */
+        r = err_set(error, stale->code, stale->reason, "the approved plan is stale: %s",
+                    stale->message);
     else if (operation->exceeded.code)
         r = err_copy(error, &operation->exceeded);
     pthread_mutex_unlock(&operation->lock);
     if (r >= 0 && !operation->spec && !operation->config.keeps_state)
         return ledger_remove(operation->ledger, error);
-    if (operation->stale.code)
+    if (stale->code)
         operation_drop_intents(operation);
     operation_set_head(operation, r >= 0 ? AT_SUCCESS : AT_END);
     if (ledger_flush(operation->ledger, &save_error) >= 0)

@@ -9,8 +9,8 @@
 
 /* ---- Looking ---- */
 
-static int look(struct operation *operation, struct node *node, struct runtime_outcome *outcome,
-                struct error *error)
+static int read_applied(struct operation *operation, struct node *node,
+                        struct runtime_outcome *outcome, struct error *error)
 {
     _cleanup_(record_unref_p) const struct record *prior =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
@@ -27,10 +27,11 @@ static int look(struct operation *operation, struct node *node, struct runtime_o
 
 /* ---- Making ---- */
 
-static int confirm(struct operation *operation, struct node *node, const struct runtime_step *step,
-                   struct runtime_outcome *outcome, struct error *error)
+static int confirm_unchanged(struct operation *operation, struct node *node,
+                             const struct runtime_step *step, struct runtime_outcome *outcome,
+                             struct error *error)
 {
-    int r = look(operation, node, outcome, error);
+    int r = read_applied(operation, node, outcome, error);
 
     if (r < 0 || operation_is_recorded(node, step))
         return r;
@@ -40,8 +41,8 @@ static int confirm(struct operation *operation, struct node *node, const struct 
     return 0;
 }
 
-static int carry_out(struct operation *operation, struct node *node, struct runtime_step *step,
-                     struct runtime_outcome *outcome, struct error *error)
+static int carry_out_step(struct operation *operation, struct node *node, struct runtime_step *step,
+                          struct runtime_outcome *outcome, struct error *error)
 {
     operation_set_action(node, step->action);
     switch (step->action) {
@@ -51,7 +52,7 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
             return 0;
         }
         if (!step->is_done)
-            return confirm(operation, node, step, outcome, error);
+            return confirm_unchanged(operation, node, step, outcome, error);
         node_move(node, STEP_APPLY, NODE_FINISHED);
         return 0;
     case PLAN_CREATE:
@@ -71,8 +72,8 @@ static int carry_out(struct operation *operation, struct node *node, struct runt
 /* The object may have changed, or changed hands, since it was planned, perhaps minutes ago. Then
  * the runtime answers with a conflict, and the object is planned again. One that changes all the
  * time is tried again later. */
-static int make(struct operation *operation, struct node *node, struct runtime_outcome *outcome,
-                struct error *error)
+static int make_as_wanted(struct operation *operation, struct node *node,
+                          struct runtime_outcome *outcome, struct error *error)
 {
     for (unsigned takes = 1;; takes++) {
         struct runtime_step *step = NULL;
@@ -81,7 +82,7 @@ static int make(struct operation *operation, struct node *node, struct runtime_o
 
         if (r < 0)
             return r;
-        r = carry_out(operation, node, step, outcome, &problem);
+        r = carry_out_step(operation, node, step, outcome, &problem);
         if (r != ERR_CONFLICT || step->action == PLAN_UNCHANGED)
             return r < 0 ? err_copy(error, &problem) : 0;
         if (takes == MAX_TAKES) {
@@ -97,7 +98,7 @@ static int make(struct operation *operation, struct node *node, struct runtime_o
 /* ---- Waiting ---- */
 
 /* An object that removes itself is as it has to be: from now on it may be absent. */
-static void record_done(struct operation *operation, struct node *node)
+static void record_finished(struct operation *operation, struct node *node)
 {
     _cleanup_(record_unref_p) const struct record *known =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
@@ -114,9 +115,9 @@ static void record_done(struct operation *operation, struct node *node)
 }
 
 /* DONE, PARKED, or FAILED with the error. */
-static enum walk_verdict judge(struct operation *operation, struct node *node,
-                               struct walk_visit *visit, const struct observation *now,
-                               struct error *error)
+static enum walk_verdict judge_health(struct operation *operation, struct node *node,
+                                      struct walk_visit *visit, const struct observation *now,
+                                      struct error *error)
 {
     _cleanup_target_ struct runtime_target target =
         operation_target(node, operation_change(node)->record);
@@ -135,7 +136,7 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
     if (health.status == HEALTH_CURRENT ||
         (!operation->spec->policy.wait && !health.dependents_must_wait)) {
         if (health.removes_itself)
-            record_done(operation, node);
+            record_finished(operation, node);
         return WALK_DONE;
     }
     err_set(error, health.status == HEALTH_FAILED ? ERR_INVALID : ERR_TIMEOUT, "HealthCheckFailed",
@@ -151,28 +152,6 @@ static enum walk_verdict judge(struct operation *operation, struct node *node,
     return WALK_PARKED;
 }
 
-static enum walk_verdict visit_step(struct operation *operation, struct node *node,
-                                    struct walk_visit *visit, struct runtime_outcome *outcome,
-                                    struct error *error)
-{
-    int r = ledger_check(operation->ledger, error);
-
-    if (r >= 0)
-        r = node->phases[STEP_APPLY] == NODE_APPLIED || operation_change(node)->is_settled
-                ? look(operation, node, outcome, error)
-                : make(operation, node, outcome, error);
-    if (r < 0)
-        return node->phases[STEP_APPLY] == NODE_DEFERRED ? WALK_FAILED
-                                                         : operation_retry(node, visit, error);
-    node->failures = 0;
-    if (node->phases[STEP_APPLY] == NODE_FINISHED)
-        return WALK_DONE;
-    node_move(node, STEP_APPLY, NODE_APPLIED);
-    if (operation_change(node)->is_only_read)
-        return WALK_DONE;
-    return judge(operation, node, visit, &outcome->now, error);
-}
-
 /* Its runtime could not be asked before others were made. They are made now, so it is planned,
  * unless that needs an approval, or its record is still under another id. */
 static bool can_be_planned_now(const struct operation *operation, const struct plan_change *change)
@@ -185,14 +164,25 @@ enum walk_verdict operation_apply_step(struct operation *operation, struct node 
                                        struct walk_visit *visit, struct error *error)
 {
     const struct plan_change *change = operation_change(node);
-    struct runtime_outcome outcome = {0};
-    enum walk_verdict verdict;
+    const enum node_phase *phase = &node->phases[STEP_APPLY];
+    _cleanup_(outcome_done) struct runtime_outcome outcome = {0};
+    int r;
 
     if (operation_refuse_step(node, can_be_planned_now(operation, change), error))
         return WALK_FAILED;
     if (change->is_settled && (!operation->how.verify || change->is_only_read))
         return WALK_DONE;
-    verdict = visit_step(operation, node, visit, &outcome, error);
-    outcome_done(&outcome);
-    return verdict;
+    r = ledger_check(operation->ledger, error);
+    if (r >= 0)
+        r = *phase == NODE_APPLIED || change->is_settled
+                ? read_applied(operation, node, &outcome, error)
+                : make_as_wanted(operation, node, &outcome, error);
+    if (r < 0)
+        return *phase == NODE_DEFERRED ? WALK_FAILED : operation_retry(node, visit, error);
+    node->failures = 0;
+    if (*phase == NODE_FINISHED)
+        return WALK_DONE;
+    node_move(node, STEP_APPLY, NODE_APPLIED);
+    return change->is_only_read ? WALK_DONE
+                                : judge_health(operation, node, visit, &outcome.now, error);
 }

@@ -11,7 +11,7 @@
 
 #define CALL_ID_SIZE 64
 
-static bool is_blind(const struct node *node)
+static bool creates_blindly(const struct node *node)
 {
     return operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY;
 }
@@ -20,7 +20,7 @@ static bool is_blind(const struct node *node)
 
 /* A creation that is half of a replacement is recorded as the replacement: by this operation, or by
  * an earlier one of the revision, which did not come to its end. */
-static enum plan_action done_by(const struct node *node, const struct runtime_step *step)
+static enum plan_action recorded_action(const struct node *node, const struct runtime_step *step)
 {
     const struct operation *operation = node->operation;
     _cleanup_(record_unref_p) const struct record *known = NULL;
@@ -38,8 +38,8 @@ static enum plan_action done_by(const struct node *node, const struct runtime_st
 
 /* What State has of a resource whatever becomes of the call. dependencies: the caller's reference.
  */
-static struct record describe(const struct node *node, const struct runtime_step *step,
-                              const struct value *dependencies)
+static struct record describe_record(const struct node *node, const struct runtime_step *step,
+                                     const struct value *dependencies)
 {
     const struct plan_change *change = operation_change(node);
 
@@ -49,10 +49,10 @@ static struct record describe(const struct node *node, const struct runtime_step
                            .extensions = step->extensions,
                            .dependencies = dependencies,
                            .revision = node->operation->how.revision,
-                           .action = done_by(node, step)};
+                           .action = recorded_action(node, step)};
 }
 
-static int land(struct node *node, const struct record *like, struct error *error)
+static int land_record(struct node *node, const struct record *like, struct error *error)
 {
     _cleanup_(record_unref_p) const struct record *record = record_new(like);
     struct ledger_change change = {.put = record};
@@ -70,72 +70,57 @@ static bool makes_room(const struct node *node, const struct runtime_step *step)
            !node->deposed;
 }
 
-/* ms that the call of a step may take: its own limit, or what is left of the operation's time. */
-static int64_t time_of(struct operation *operation, const struct runtime_step *step)
-{
-    struct runtime_call call = operation_call(operation, NULL);
-    int64_t left = call.deadline - operation_now(operation);
-
-    if (step->limit)
-        return step->limit;
-    return left > 0 ? left : 0;
-}
-
+/* The call may take as long as its own limit says, or what is left of the operation's time. */
 static void mark_call(struct operation *operation, const struct node *node,
                       const struct runtime_step *step, char id[CALL_ID_SIZE], struct record *record)
 {
     int64_t now = operation_wall_clock(operation);
+    int64_t left = operation_call(operation, NULL).deadline - operation_now(operation);
 
+    if (step->limit)
+        left = step->limit;
     snprintf(id, CALL_ID_SIZE, "%lld-%lld-%u", (long long)operation->config.epoch, (long long)now,
              node->index);
     record->status = RECORD_CREATING;
     record->call.id = id;
     record->call.term = ledger_term(operation->ledger);
-    record->call.until = now + time_of(operation, step) + EFFECT_TIME;
-}
-
-/* The recorded object was deleted by somebody else, and is created again. */
-static bool is_made_again(const struct runtime_step *step, const struct record *known)
-{
-    return step->action == PLAN_CREATE && known->status != RECORD_INTENT;
-}
-
-/* The object is there, and is ours from now on, whatever becomes of the change: State alone says
- * so. The record has no result yet. */
-static void mark_adopted(const struct runtime_step *step, struct record *record)
-{
-    record->status = RECORD_APPLIED;
-    record->uid = step->uid;
-    record->memory = step->memory;
+    record->call.until = now + (left > 0 ? left : 0) + EFFECT_TIME;
 }
 
 /* Records that a create or an adoption begins, durably, before it is sent. Where objects can be
  * found again, the intent is there already, unless it was not known then that there is no object.
  */
-static int record_begin(struct operation *operation, struct node *node,
-                        const struct runtime_step *step, struct error *error)
+static int begin_in_state(struct operation *operation, struct node *node,
+                          const struct runtime_step *step, struct error *error)
 {
     _cleanup_value_ const struct value *dependencies =
         operation_dependencies(operation, node->index);
     _cleanup_(record_unref_p) const struct record *known =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
-    struct record record = describe(node, step, dependencies);
+    struct record record = describe_record(node, step, dependencies);
     struct ledger_change changes[2];
+    /* The recorded object was deleted by somebody else. */
+    bool is_made_again = known && known->status != RECORD_INTENT && step->action == PLAN_CREATE;
     char call_id[CALL_ID_SIZE];
     size_t n = 0;
     int r;
 
     if (makes_room(node, step))
         changes[n++] = (struct ledger_change){.put = operation_depose(operation, node)};
-    if (is_blind(node) && step->action == PLAN_CREATE)
+    if (creates_blindly(node) && step->action == PLAN_CREATE) {
         mark_call(operation, node, step, call_id, &record);
-    else if (is_blind(node) && step->action == PLAN_ADOPT)
-        mark_adopted(step, &record);
-    else if (known && !n && !is_made_again(step, known))
+    } else if (creates_blindly(node) && step->action == PLAN_ADOPT) {
+        /* State alone says that the object is ours, from now on and whatever becomes of the change.
+         * It has no result yet. */
+        record.status = RECORD_APPLIED;
+        record.uid = step->uid;
+        record.memory = step->memory;
+    } else if (known && !n && !is_made_again) {
         return ledger_check(operation->ledger, error); /* again: the call counts as begun now */
-    else
+    } else {
         record.call = (struct record_call){.term = ledger_term(operation->ledger),
                                            .until = operation_late_create(operation, known)};
+    }
     changes[n++] = (struct ledger_change){.put = record_new(&record)};
     r = ledger_begin(operation->ledger, changes, n, error);
     for (size_t i = 0; i < n; i++)
@@ -149,8 +134,10 @@ static int record_begin(struct operation *operation, struct node *node,
  * the object exists: State keeps its time for a deletion in the meantime. That the object was found
  * does not settle it, because there may be several: two processes were killed one after another,
  * say. A begin mark ends with the outcome of its call. */
-static int64_t late_create(const struct operation *operation, const struct runtime_step *step,
-                           const struct runtime_outcome *outcome, const struct record *known)
+static int64_t late_create_after_call(const struct operation *operation,
+                                      const struct runtime_step *step,
+                                      const struct runtime_outcome *outcome,
+                                      const struct record *known)
 {
     bool is_marked = known && known->status == RECORD_CREATING;
     int64_t until = is_marked ? 0 : operation_late_create(operation, known);
@@ -176,7 +163,7 @@ static int land_marked(struct node *node, struct record *record, struct error *e
 
     record->result = result;
     record->memory = memory;
-    return land(node, record, error);
+    return land_record(node, record, error);
 }
 
 /* The intent has the time until which an earlier call, whose answer was lost, may take effect. */
@@ -227,7 +214,7 @@ static int land_doubt(struct operation *operation, struct node *node,
         record.call.until = outcome->until;
     else if (record.call.until < operation_wall_clock(operation) + EFFECT_TIME)
         record.call.until = operation_wall_clock(operation) + EFFECT_TIME;
-    return land(node, &record, error);
+    return land_record(node, &record, error);
 }
 
 /* The call failed, and an object is there. */
@@ -239,13 +226,14 @@ static int land_partial(struct operation *operation, struct node *node,
         operation_dependencies(operation, node->index);
     _cleanup_(record_unref_p) const struct record *known =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
-    struct record record = describe(node, step, dependencies);
+    struct record record = describe_record(node, step, dependencies);
 
     if (step->action != PLAN_CREATE && known)
         record = *known;
     else
         record.status = RECORD_TAINTED;
-    record.call = (struct record_call){.until = late_create(operation, step, outcome, known)};
+    record.call =
+        (struct record_call){.until = late_create_after_call(operation, step, outcome, known)};
     take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
     return land_marked(node, &record, error);
 }
@@ -275,10 +263,10 @@ int operation_confirm(struct operation *operation, struct node *node,
         operation_dependencies(operation, node->index);
     _cleanup_(record_unref_p) const struct record *known =
         ledger_get(operation->ledger, operation_change(node)->id, NULL);
-    struct record record = describe(node, step, dependencies);
+    struct record record = describe_record(node, step, dependencies);
 
     record.status = outcome->tainted ? RECORD_TAINTED : RECORD_APPLIED;
-    record.call.until = late_create(operation, step, outcome, known);
+    record.call.until = late_create_after_call(operation, step, outcome, known);
     take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
     if (step->action == PLAN_UNCHANGED && known) {
         record.revision = known->revision;
@@ -302,7 +290,7 @@ void operation_note_reading(struct operation *operation, struct node *node,
     _cleanup_(record_unref_p) const struct record *known =
         ledger_get(operation->ledger, change->id, NULL);
     _cleanup_(record_unref_p) const struct record *record = NULL;
-    struct record like = describe(node, step, dependencies);
+    struct record like = describe_record(node, step, dependencies);
 
     like.status = RECORD_APPLIED;
     like.is_only_read = true;
@@ -319,14 +307,6 @@ void operation_note_reading(struct operation *operation, struct node *node,
 
 /* ---- The call ---- */
 
-static void note_doubt(struct node *node, const struct error *failure)
-{
-    const char *message = failure->message;
-
-    free(node->lost);
-    node->lost = str_new_n(message, (size_t)(err_hints(message) - message));
-}
-
 void operation_note_warnings(struct node *node, const struct runtime_step *step,
                              const struct runtime_outcome *outcome)
 {
@@ -339,8 +319,8 @@ void operation_note_warnings(struct node *node, const struct runtime_step *step,
 
 /* An error of the ledger is not the call's: the ledger keeps what it could not store, and nothing
  * new begins. */
-static int send(struct operation *operation, struct node *node, struct runtime_step *step,
-                struct runtime_outcome *outcome, struct error *error)
+static int send_step(struct operation *operation, struct node *node, struct runtime_step *step,
+                     struct runtime_outcome *outcome, struct error *error)
 {
     struct runtime_call call = operation_call(operation, node->large);
     int r = operation_ops(node)->apply(step, &call, outcome, error);
@@ -348,8 +328,11 @@ static int send(struct operation *operation, struct node *node, struct runtime_s
     if (r != ERR_CONFLICT) /* after which it is planned and made again */
         operation_yield(node, STEP_APPLY);
     if (r < 0) {
-        if (is_in_doubt(outcome))
-            note_doubt(node, error);
+        if (is_in_doubt(outcome)) {
+            free(node->lost);
+            node->lost =
+                str_new_n(error->message, (size_t)(err_hints(error->message) - error->message));
+        }
         land_failure(operation, node, step, outcome, NULL);
     } else {
         operation_set_live(node, outcome->now.result);
@@ -370,9 +353,9 @@ int operation_make(struct operation *operation, struct node *node, struct runtim
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
     node_move(node, STEP_APPLY, NODE_SENT);
-    r = record_begin(operation, node, step, error);
+    r = begin_in_state(operation, node, step, error);
     if (r >= 0)
-        r = send(operation, node, step, &outcome, error);
+        r = send_step(operation, node, step, &outcome, error);
     calls_end(calls, id);
     if (r >= 0) {
         *ret_now = outcome.now;

@@ -13,7 +13,7 @@
 #define FIRST_RETRY 1000
 #define LAST_RETRY  30000
 
-static int64_t doubled(int64_t first, unsigned times, int64_t most)
+static int64_t double_delay(int64_t first, unsigned times, int64_t most)
 {
     int64_t delay = first << (times < 16 ? times : 16);
 
@@ -22,7 +22,7 @@ static int64_t doubled(int64_t first, unsigned times, int64_t most)
 
 /* ---- Waiting ---- */
 
-static void on_event(void *arg)
+static void on_object_event(void *arg)
 {
     struct node *node = arg;
     struct operation *operation = node->operation;
@@ -44,7 +44,7 @@ static void on_event(void *arg)
 
 /* A subscription only wakes the node earlier: without one, the object is looked at now and then. So
  * an error is no failure. */
-static void subscribe(struct node *node)
+static void subscribe_node(struct node *node)
 {
     _cleanup_target_ struct runtime_target target =
         operation_target(node, node->operation->plan->changes[node->index].record);
@@ -53,7 +53,8 @@ static void subscribe(struct node *node)
     if (node->subscription || !operation_ops(node)->subscribe ||
         operation_session(node->operation, node, &session, NULL) < 0)
         return;
-    operation_ops(node)->subscribe(session, &target, on_event, node, &node->subscription, NULL);
+    operation_ops(node)->subscribe(session, &target, on_object_event, node, &node->subscription,
+                                   NULL);
 }
 
 void operation_unsubscribe(struct node *node)
@@ -64,9 +65,9 @@ void operation_unsubscribe(struct node *node)
 
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
 {
-    subscribe(node);
+    subscribe_node(node);
     visit->retry_after =
-        doubled(FIRST_LOOK, visit->count, node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
+        double_delay(FIRST_LOOK, visit->count, node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
     return WALK_PARKED;
 }
 
@@ -118,7 +119,7 @@ enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
 {
     if (!operation_may_heal(error))
         return WALK_FAILED;
-    visit->retry_after = doubled(FIRST_RETRY, node->failures++, LAST_RETRY);
+    visit->retry_after = double_delay(FIRST_RETRY, node->failures++, LAST_RETRY);
     return WALK_PARKED;
 }
 
@@ -211,8 +212,9 @@ static enum walk_verdict wait_for_other_half(const struct node *node, const stru
     return outcome == WALK_OUTCOME_DONE ? WALK_DONE : WALK_FAILED;
 }
 
-static void set_result(struct operation *operation, struct node *node, struct walk_visit *visit,
-                       enum walk_verdict verdict, const struct error *error)
+static void set_visit_result(struct operation *operation, struct node *node,
+                             struct walk_visit *visit, enum walk_verdict verdict,
+                             const struct error *error)
 {
     enum node_phase phase = node->phases[operation->steps->nodes[visit->node].kind];
 
@@ -230,8 +232,8 @@ static void set_result(struct operation *operation, struct node *node, struct wa
 }
 
 /* has_changed: this visit changed something in the world. */
-static bool is_progress(const struct node *node, const struct walk_visit *visit,
-                        enum walk_verdict verdict, bool has_changed)
+static bool makes_progress(const struct node *node, const struct walk_visit *visit,
+                           enum walk_verdict verdict, bool has_changed)
 {
     const struct operation *operation = node->operation;
     bool is_as_it_was = operation->plan->changes[node->index].action == PLAN_UNCHANGED;
@@ -271,13 +273,13 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     slot_give_back(&large);
     node->large = NULL;
     *ret_is_progress =
-        is_progress(node, visit, verdict, !was_changed && node_is_applied(node, step->kind));
+        makes_progress(node, visit, verdict, !was_changed && node_is_applied(node, step->kind));
     if (verdict != WALK_PARKED)
         operation_unsubscribe(node);
     if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))
         operation_trim_node(node);
     pthread_mutex_lock(&operation->lock);
-    set_result(operation, node, visit, verdict, &error);
+    set_visit_result(operation, node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);
     return verdict;
 }

@@ -9,7 +9,7 @@
 #include "engine/operation/results.h"
 
 /* The name under which State has the old object now; NULL: it is the one in force. */
-static const char *deposed_of(const struct node *node)
+static const char *deposed_name(const struct node *node)
 {
     return node->deposed ? node->deposed : operation_change(node)->deposed;
 }
@@ -18,8 +18,8 @@ static const char *deposed_of(const struct node *node)
 
 /* The object took along what was in it. Of that, the resources that go last are dropped from State
  * now: later nobody may have the right to look at them any more. */
-static size_t drop_content(const struct operation *operation, const struct node *node,
-                           struct ledger_change *changes)
+static size_t drop_last_content(const struct operation *operation, const struct node *node,
+                                struct ledger_change *changes)
 {
     size_t n = 0;
 
@@ -47,8 +47,8 @@ static bool is_to_be_made_anew(const struct node *node)
 /* What State has of an object that was deleted: nothing, or that a create may make it (again). The
  * action says that what comes is to be deleted: an approval of the deletion covers it (approved.h).
  * until: the time of that create; 0: there is none. */
-static const struct record *record_after(struct node *node, const struct record *record,
-                                         int64_t until)
+static const struct record *record_after_deletion(struct node *node, const struct record *record,
+                                                  int64_t until)
 {
     struct record awaited = *record;
 
@@ -68,30 +68,31 @@ static const struct record *record_after(struct node *node, const struct record 
 /* State gets the record `after` in place of the object's; NULL: none. is_gone: there is no object
  * any more, and State drops what was in it, too. An error is not lost: the ledger keeps what it
  * could not store, and nothing new begins. */
-static void land(struct operation *operation, struct node *node, const struct record *after,
-                 bool is_gone)
+static void land_removal(struct operation *operation, struct node *node, const struct record *after,
+                         bool is_gone)
 {
     _cleanup_free_ struct ledger_change *changes =
         NEW_ARRAY(struct ledger_change, operation->inside.count + 1);
-    size_t n = is_gone ? drop_content(operation, node, changes) : 0;
+    size_t n = is_gone ? drop_last_content(operation, node, changes) : 0;
 
     changes[n++] = (struct ledger_change){
-        .put = after, .id = operation_change(node)->id, .deposed = deposed_of(node)};
+        .put = after, .id = operation_change(node)->id, .deposed = deposed_name(node)};
     ledger_land(operation->ledger, changes, n, operation_ledger_when(node), NULL);
 }
 
 static void land_gone(struct operation *operation, struct node *node, const struct record *record,
                       int64_t until)
 {
-    _cleanup_(record_unref_p) const struct record *after = record_after(node, record, until);
+    _cleanup_(record_unref_p) const struct record *after =
+        record_after_deletion(node, record, until);
 
-    land(operation, node, after, true);
+    land_removal(operation, node, after, true);
 }
 
 /* ---- The step ---- */
 
 /* NULL: nothing is to be done in the world. */
-static struct runtime_step *step_of(const struct node *node)
+static struct runtime_step *deletion_step(const struct node *node)
 {
     struct plan_change *change = operation_change(node);
 
@@ -102,7 +103,7 @@ static struct runtime_step *step_of(const struct node *node)
     return change->step;
 }
 
-static bool is_left(const struct runtime_step *step)
+static bool is_left_alone(const struct runtime_step *step)
 {
     return !step || step->action == PLAN_FORGET || step->action == PLAN_NONE;
 }
@@ -110,7 +111,7 @@ static bool is_left(const struct runtime_step *step)
 /* ---- Visits ---- */
 
 /* Absent, or another object has its name now. */
-static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_step *step)
+static bool is_deleted(const struct runtime_outcome *outcome, const struct runtime_step *step)
 {
     const struct observation *now = &outcome->now;
 
@@ -122,16 +123,16 @@ static bool is_gone(const struct runtime_outcome *outcome, const struct runtime_
  * again; 0: there is no such create. asked_at: before anybody looked, because a create may come
  * between the look and its answer. If another object has the name, that create may have made it
  * already. */
-static int64_t late_create(const struct node *node, const struct record *record,
-                           const struct runtime_outcome *outcome, int64_t asked_at)
+static int64_t late_create_after(const struct node *node, const struct record *record,
+                                 const struct runtime_outcome *outcome, int64_t asked_at)
 {
     bool is_replaced = outcome->now.presence == PRESENCE_PRESENT && node->may_be_replaced;
 
     return is_replaced || record->call.until > asked_at ? record->call.until : 0;
 }
 
-static int send(struct node *node, struct runtime_step *step, const struct record *record,
-                int64_t asked_at, struct runtime_outcome *outcome, struct error *error)
+static int send_deletion(struct node *node, struct runtime_step *step, const struct record *record,
+                         int64_t asked_at, struct runtime_outcome *outcome, struct error *error)
 {
     struct operation *operation = node->operation;
     struct runtime_call call = operation_call(operation, node->large);
@@ -145,10 +146,10 @@ static int send(struct node *node, struct runtime_step *step, const struct recor
     r = operation_ops(node)->apply(step, &call, outcome, error);
     if (r >= 0)
         operation_yield(node, STEP_DELETE);
-    node->may_be_replaced = record->call.until > asked_at || (r >= 0 && is_gone(outcome, step));
+    node->may_be_replaced = record->call.until > asked_at || (r >= 0 && is_deleted(outcome, step));
     /* State knows before the call counts as ended: nobody finds the record without the object. */
-    if (r >= 0 && is_gone(outcome, step))
-        land_gone(operation, node, record, late_create(node, record, outcome, asked_at));
+    if (r >= 0 && is_deleted(outcome, step))
+        land_gone(operation, node, record, late_create_after(node, record, outcome, asked_at));
     operation_note_warnings(node, step, outcome);
     calls_end(calls, id);
     if (r < 0)
@@ -169,11 +170,11 @@ static int look_whether_it_is_ours(struct operation *operation, struct node *nod
         return problem.code == ERR_CONFLICT && !str_equal(problem.reason, PLAN_STALE)
                    ? error->code
                    : err_copy(error, &problem);
-    return is_left(step_of(node)) ? 1 : error->code;
+    return is_left_alone(deletion_step(node)) ? 1 : error->code;
 }
 
-static int look(struct node *node, const struct record *record, struct runtime_outcome *outcome,
-                struct error *error)
+static int read_deleted(struct node *node, const struct record *record,
+                        struct runtime_outcome *outcome, struct error *error)
 {
     struct runtime_target target = operation_removal_target(record);
 
@@ -181,11 +182,11 @@ static int look(struct node *node, const struct record *record, struct runtime_o
 }
 
 /* step: NULL if the object is left alone. A step without a uid: there is no object. */
-static enum walk_verdict forget(struct operation *operation, struct node *node,
-                                const struct runtime_step *step)
+static enum walk_verdict forget_record(struct operation *operation, struct node *node,
+                                       const struct runtime_step *step)
 {
     operation_set_action(node, node->was_deleted ? PLAN_DELETE : PLAN_FORGET);
-    land(operation, node, NULL, step && !step->uid);
+    land_removal(operation, node, NULL, step && !step->uid);
     return WALK_DONE;
 }
 
@@ -199,9 +200,9 @@ static enum walk_verdict wait_for_end(struct node *node, const struct observatio
 
 /* It is gone. While a create that was not answered may make it again, State has an intent of it,
  * and the step goes on: it looks once more when the create cannot come any more, or at once if
- * another object has its name. until: as late_create() says. */
-static enum walk_verdict end(struct node *node, const struct runtime_outcome *outcome,
-                             int64_t until, struct walk_visit *visit, struct error *error)
+ * another object has its name. until: as late_create_after() says. */
+static enum walk_verdict end_deletion(struct node *node, const struct runtime_outcome *outcome,
+                                      int64_t until, struct walk_visit *visit, struct error *error)
 {
     int64_t left = until - operation_wall_clock(node->operation);
 
@@ -219,32 +220,30 @@ static enum walk_verdict end(struct node *node, const struct runtime_outcome *ou
     return WALK_PARKED;
 }
 
-/* What goes last may give the right to look at itself: when it is gone, nobody sees whether a
+/* An object that goes last may give the right to look at it: when it is gone, nobody sees whether a
  * create made it again. Such a create fails as long as the object exists, so it is deleted
- * afterwards. */
-static bool must_outlast_creates(const struct node *node, const struct record *record,
-                                 int64_t asked_at)
+ * afterwards. True: it waits, with the error. */
+static bool outlasts_creates(const struct node *node, const struct record *record, int64_t now,
+                             struct walk_visit *visit, struct error *error)
 {
-    return !operation_change(node)->resource && node->phases[STEP_DELETE] != NODE_APPLIED &&
-           node->operation->step_changes[node->index].last && record->call.until > asked_at;
-}
+    int64_t left = record->call.until - now;
 
-static enum walk_verdict outlast_creates(struct walk_visit *visit, int64_t left,
-                                         struct error *error)
-{
+    if (operation_change(node)->resource || node->phases[STEP_DELETE] == NODE_APPLIED ||
+        !node->operation->step_changes[node->index].last || left <= 0)
+        return false;
     err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
             "an earlier request to create it was not answered, and may still be carried out: it is "
             "deleted in %lld s",
             (long long)(left + 999) / 1000);
     visit->retry_after = left;
-    return WALK_PARKED;
+    return true;
 }
 
 /* The object goes on under another id of the Spec, as the plan has it: the object has a step to
  * delete it, and is only forgotten. Or this is known only now that the other resource was applied,
  * because that could not be planned at first. */
-static bool is_renamed(const struct operation *operation, const struct node *node,
-                       const struct runtime_step *step)
+static bool goes_on_renamed(const struct operation *operation, const struct node *node,
+                            const struct runtime_step *step)
 {
     const struct plan_change *change = operation_change(node);
 
@@ -264,7 +263,7 @@ static enum walk_verdict leave_to_new_id(struct operation *operation, struct nod
     int64_t left = record->call.until - operation_wall_clock(operation);
 
     if (left <= 0)
-        return forget(operation, node, NULL);
+        return forget_record(operation, node, NULL);
     err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
             "it goes on under another id; an earlier request to create it was not answered, and "
             "may still be carried out: this id is forgotten in %lld s",
@@ -273,59 +272,45 @@ static enum walk_verdict leave_to_new_id(struct operation *operation, struct nod
     return WALK_PARKED;
 }
 
-/* The deletion was planned anew, and the runtime deferred it: it is planned once more, later. */
-static enum walk_verdict defer(struct node *node, const struct runtime_step *step,
-                               struct walk_visit *visit, struct error *error)
+static enum walk_verdict visit_deletion(struct operation *operation, struct node *node,
+                                        const struct record *record, struct walk_visit *visit,
+                                        struct error *error)
 {
-    operation_set_deferred(node, step->reason, error);
-    node_move(node, STEP_DELETE, NODE_OUTDATED);
-    return operation_retry(node, visit, error);
-}
-
-/* The old object of a replacement stays: the other half found that nothing has to be replaced. */
-static bool is_needless(const struct node *node)
-{
-    const struct plan_change *change = operation_change(node);
-
-    return node->stays || (change->resource && change->create_first && !node->deposed);
-}
-
-static enum walk_verdict visit_step(struct operation *operation, struct node *node,
-                                    const struct record *record, struct walk_visit *visit,
-                                    struct error *error)
-{
-    struct runtime_step *step = step_of(node);
+    struct runtime_step *step = deletion_step(node);
     struct runtime_outcome outcome = {0};
     enum walk_verdict verdict;
     int64_t asked_at = operation_wall_clock(operation);
     bool was_sent = node->phases[STEP_DELETE] == NODE_APPLIED;
     int r;
 
-    if (is_renamed(operation, node, step))
+    if (goes_on_renamed(operation, node, step))
         return leave_to_new_id(operation, node, record, visit, error);
-    if (is_left(step))
-        return forget(operation, node, step);
-    if (step->action == PLAN_DEFERRED)
-        return defer(node, step, visit, error);
+    if (is_left_alone(step))
+        return forget_record(operation, node, step);
+    if (step->action == PLAN_DEFERRED) { /* by the runtime, when it was planned anew */
+        operation_set_deferred(node, step->reason, error);
+        node_move(node, STEP_DELETE, NODE_OUTDATED);
+        return operation_retry(node, visit, error);
+    }
     if (!was_sent && operation_guard_content(node, error) < 0)
         return WALK_FAILED;
-    if (must_outlast_creates(node, record, asked_at))
-        return outlast_creates(visit, record->call.until - asked_at, error);
+    if (outlasts_creates(node, record, asked_at, visit, error))
+        return WALK_PARKED;
     operation_set_action(node, PLAN_DELETE);
-    r = was_sent ? look(node, record, &outcome, error)
-                 : send(node, step, record, asked_at, &outcome, error);
+    r = was_sent ? read_deleted(node, record, &outcome, error)
+                 : send_deletion(node, step, record, asked_at, &outcome, error);
     if (r == ERR_CONFLICT && node->phases[STEP_DELETE] == NODE_OUTDATED)
         r = look_whether_it_is_ours(operation, node, record, error);
     if (r < 0) {
         verdict = operation_retry(node, visit, error);
     } else if (r > 0) {
-        verdict = forget(operation, node, step_of(node));
-    } else if (is_gone(&outcome, step)) {
-        int64_t until = late_create(node, record, &outcome, asked_at);
+        verdict = forget_record(operation, node, deletion_step(node));
+    } else if (is_deleted(&outcome, step)) {
+        int64_t until = late_create_after(node, record, &outcome, asked_at);
 
         if (was_sent)
             land_gone(operation, node, record, until);
-        verdict = end(node, &outcome, until, visit, error);
+        verdict = end_deletion(node, &outcome, until, visit, error);
     } else {
         verdict = wait_for_end(node, &outcome.now, visit, error);
     }
@@ -338,7 +323,7 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
 {
     struct plan_change *change = operation_change(node);
     _cleanup_(record_unref_p) const struct record *record =
-        ledger_get(operation->ledger, change->id, deposed_of(node));
+        ledger_get(operation->ledger, change->id, deposed_name(node));
     int r;
 
     if (!record)
@@ -350,7 +335,7 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
         r = operation_due_removal(operation, node, record, error);
     if (r < 0)
         return operation_retry(node, visit, error);
-    if (is_needless(node))
-        return WALK_DONE;
-    return visit_step(operation, node, record, visit, error);
+    if (node->stays || (change->resource && change->create_first && !node->deposed))
+        return WALK_DONE; /* the other half found that nothing has to be replaced */
+    return visit_deletion(operation, node, record, visit, error);
 }

@@ -21,7 +21,7 @@ static bool is_lost(const struct record *record)
 
 /* The extensions in which a person settles what becomes of the change's object. A Spec that is
  * being deleted has them, too, though nothing of it is wanted any more. Borrowed. */
-static const struct value *words_of(const struct node *node)
+static const struct value *settling_words(const struct node *node)
 {
     const struct plan_change *change = operation_change(node);
 
@@ -29,22 +29,18 @@ static const struct value *words_of(const struct node *node)
                             : value_get(node->operation->config.extensions, change->id);
 }
 
-/* The revision by which `not-created` names the doubt. */
-static int64_t number_of(const struct record *record)
+/* `not-created` names the doubt by its revision. */
+static bool is_said_absent(const struct record *record, const struct value *words)
 {
-    return record->lost_revision ? record->lost_revision : record->revision;
+    return value_int(value_get(words, NOT_CREATED), 0) ==
+           (record->lost_revision ? record->lost_revision : record->revision);
 }
 
-static bool is_denied(const struct record *record, const struct value *words)
+static bool is_settled_by_person(const struct node *node, const struct record *record)
 {
-    return value_int(value_get(words, NOT_CREATED), 0) == number_of(record);
-}
+    const struct value *words = settling_words(node);
 
-static bool is_told(const struct node *node, const struct record *record)
-{
-    const struct value *words = words_of(node);
-
-    return is_denied(record, words) || value_get(words, IMPORT_ID);
+    return is_said_absent(record, words) || value_get(words, IMPORT_ID);
 }
 
 /* ---- Holding ---- */
@@ -82,7 +78,7 @@ int operation_hold_doubtful(const struct record *record, struct error *error)
 int operation_check_doubtful(const struct record *record, const struct value *extensions,
                              const struct runtime_step *step, struct error *error)
 {
-    return step->action == PLAN_CREATE && !is_denied(record, extensions)
+    return step->action == PLAN_CREATE && !is_said_absent(record, extensions)
                ? operation_hold_doubtful(record, error)
                : 0;
 }
@@ -92,7 +88,7 @@ int operation_check_lost(const struct node *node, const struct record *record,
 {
     bool is_missing = step->action == PLAN_FORGET && !step->uid;
 
-    return is_lost(record) && is_missing && !is_denied(record, words_of(node))
+    return is_lost(record) && is_missing && !is_said_absent(record, settling_words(node))
                ? hold_lost(record, error)
                : 0;
 }
@@ -155,7 +151,7 @@ int64_t operation_late_create(const struct operation *operation, const struct re
 bool operation_is_in_flight(const struct node *node, const struct record *record)
 {
     return operation_is_doubtful(record) && operation_late_create(node->operation, record) &&
-           !is_told(node, record);
+           !is_settled_by_person(node, record);
 }
 
 void operation_in_flight_until(const struct record *record, char ret_text[TIMESTAMP_SIZE])
@@ -179,7 +175,7 @@ static int wait_for_effect(const struct node *node, const struct record *record,
 /* What leaves, and has an import id in the Spec, is looked up by it. NULL: there is none. */
 static const struct value *import_words(const struct node *node)
 {
-    const struct value *words = operation_change(node)->resource ? NULL : words_of(node);
+    const struct value *words = operation_change(node)->resource ? NULL : settling_words(node);
 
     return value_get(words, IMPORT_ID) ? words : NULL;
 }
@@ -190,7 +186,8 @@ static bool is_to_be_found(const struct node *node, const struct record *record)
 {
     if (import_words(node))
         return true;
-    return !is_lost(record) && !(operation_change(node)->resource && is_told(node, record));
+    return !is_lost(record) &&
+           !(operation_change(node)->resource && is_settled_by_person(node, record));
 }
 
 static int refuse_reference(void *arg, const char *text, struct error *error)
@@ -247,7 +244,7 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
         return 0;
     if (operation_is_in_flight(node, doubtful))
         return wait_for_effect(node, doubtful, error);
-    if (!operation_change(node)->resource && is_denied(doubtful, words_of(node)))
+    if (!operation_change(node)->resource && is_said_absent(doubtful, settling_words(node)))
         r = land_absent(operation, doubtful, error);
     else if (is_to_be_found(node, doubtful))
         r = look_for_object(operation, node, doubtful, &settled, error);

@@ -8,18 +8,18 @@
 #include "engine/operation/records.h"
 
 /* Changes of State in the making. */
-struct batch {
+struct state_changes {
     struct ledger_change *items;
     size_t count, capacity;
 };
 
-static void add(struct batch *batch, struct ledger_change change)
+static void add_change(struct state_changes *batch, struct ledger_change change)
 {
     batch->items = mem_grow(batch->items, batch->count, &batch->capacity, sizeof(*batch->items));
     batch->items[batch->count++] = change;
 }
 
-static void batch_done(struct batch *batch)
+static void changes_done(struct state_changes *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
         record_unref(batch->items[i].put);
@@ -50,18 +50,13 @@ static bool needs_intent(const struct node *node, const struct plan_change *chan
 }
 
 /* An intent without an object, and without a call that could still make it. */
-static bool is_void(const struct plan_change *change)
+static bool is_void_intent(const struct plan_change *change)
 {
     return !change->resource && change->action == PLAN_FORGET &&
            change->record->status == RECORD_INTENT;
 }
 
-static bool deletes(const struct plan_change *change)
-{
-    return !change->error && (change->action == PLAN_DELETE || change->action == PLAN_REPLACE);
-}
-
-static const struct record *intent(const struct operation *operation, uint32_t index)
+static const struct record *make_intent(const struct operation *operation, uint32_t index)
 {
     const struct plan_change *change = &operation->plan->changes[index];
 
@@ -74,7 +69,7 @@ static const struct record *intent(const struct operation *operation, uint32_t i
 int operation_record_intents(struct operation *operation, struct error *error)
 {
     struct plan *plan = operation->plan;
-    struct batch batch = {0};
+    struct state_changes batch = {0};
     bool is_needed = false;
     int r;
 
@@ -85,14 +80,17 @@ int operation_record_intents(struct operation *operation, struct error *error)
         struct node *node = &operation->nodes[i];
 
         if (makes_way(operation, change))
-            add(&batch, (struct ledger_change){.put = operation_depose(operation, node)});
-        if (makes_way(operation, change) || is_void(change))
-            add(&batch, (struct ledger_change){.id = change->id, .deposed = change->deposed});
-        is_needed = is_needed || deletes(change);
+            add_change(&batch, (struct ledger_change){.put = operation_depose(operation, node)});
+        if (makes_way(operation, change) || is_void_intent(change))
+            add_change(&batch,
+                       (struct ledger_change){.id = change->id, .deposed = change->deposed});
+        is_needed =
+            is_needed ||
+            (!change->error && (change->action == PLAN_DELETE || change->action == PLAN_REPLACE));
     }
     for (uint32_t i = 0; i < plan->n_changes; i++)
         if (needs_intent(&operation->nodes[i], &plan->changes[i])) {
-            add(&batch, (struct ledger_change){.put = intent(operation, i)});
+            add_change(&batch, (struct ledger_change){.put = make_intent(operation, i)});
             node_move(&operation->nodes[i], STEP_APPLY, NODE_INTENDED);
         }
     /* Before deletions State is written even without changes: that fails if another leader is at
@@ -101,9 +99,7 @@ int operation_record_intents(struct operation *operation, struct error *error)
         r = ledger_begin(operation->ledger, batch.items, batch.count, error);
     else if (r >= 0)
         r = ledger_check(operation->ledger, error);
-    batch_done(&batch);
-    if (r >= 0)
-        operation_begin_steps(operation);
+    changes_done(&batch);
     return r;
 }
 
@@ -119,12 +115,12 @@ static bool may_be_dropped(const struct operation *operation, const struct node 
 
 void operation_drop_intents(struct operation *operation)
 {
-    struct batch batch = {0};
+    struct state_changes batch = {0};
 
     for (uint32_t i = 0; i < operation->plan->n_changes; i++)
         if (may_be_dropped(operation, &operation->nodes[i]))
-            add(&batch, (struct ledger_change){.id = operation->plan->changes[i].id});
+            add_change(&batch, (struct ledger_change){.id = operation->plan->changes[i].id});
     if (batch.count)
         ledger_land(operation->ledger, batch.items, batch.count, LEDGER_SOON, NULL);
-    batch_done(&batch);
+    changes_done(&batch);
 }

@@ -12,8 +12,8 @@
 /* ---- What was approved ---- */
 
 /* Handles the result of a check of the approved plan: if the plan is stale, the operation ends. */
-static int heed(struct operation *operation, const struct node *node, int verdict,
-                struct error *error)
+static int heed_verdict(struct operation *operation, const struct node *node, int verdict,
+                        struct error *error)
 {
     if (verdict == CONFORMS)
         return 0;
@@ -50,7 +50,8 @@ static int check_planned(struct operation *operation, const struct node *node,
     now.step = planned->step;
     now.removal = planned->removal;
     now.error = NULL;
-    return heed(operation, node, approved_plan_check(approved, &now, &problem), &problem) < 0
+    return heed_verdict(operation, node, approved_plan_check(approved, &now, &problem), &problem) <
+                   0
                ? err_copy(error, &problem)
                : 0;
 }
@@ -66,12 +67,12 @@ static int check_removal(struct operation *operation, const struct node *node,
         return 0;
     verdict =
         approved_plan_check_removal(approved, operation_change(node), planned->removal, &problem);
-    return heed(operation, node, verdict, &problem) < 0 ? err_copy(error, &problem) : 0;
+    return heed_verdict(operation, node, verdict, &problem) < 0 ? err_copy(error, &problem) : 0;
 }
 
 /* Puts a step that was planned anew in the place of an earlier one. */
-static void take(const struct operation *operation, struct runtime_step **to,
-                 struct runtime_step **planned)
+static void replace_step(const struct operation *operation, struct runtime_step **to,
+                         struct runtime_step **planned)
 {
     plan_step_free(*to);
     *to = TAKE(*planned);
@@ -81,15 +82,15 @@ static void take(const struct operation *operation, struct runtime_step **to,
 
 /* ---- What is wanted ---- */
 
-static int plan_wanted(struct operation *operation, struct node *node, const struct record *prior,
-                       struct planned *ret, struct error *error)
+static int plan_and_check(struct operation *operation, struct node *node,
+                          const struct record *prior, struct planned *ret, struct error *error)
 {
     int r = operation_plan_one(operation, node, prior, true, ret, error);
 
     return r < 0 ? r : check_planned(operation, node, prior, ret, error);
 }
 
-static int plan_anew(struct operation *operation, struct node *node, struct error *error)
+static int plan_apply_anew(struct operation *operation, struct node *node, struct error *error)
 {
     const struct record *prior = ledger_get(operation->ledger, operation_change(node)->id, NULL);
     struct planned planned = {0};
@@ -97,9 +98,9 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
     int r = operation_settle_doubt(operation, node, &prior, error);
 
     if (r >= 0)
-        r = plan_wanted(operation, node, prior, &planned, error);
+        r = plan_and_check(operation, node, prior, &planned, error);
     if (r >= 0) {
-        take(operation, &node->step, &planned.step);
+        replace_step(operation, &node->step, &planned.step);
         if (node->phases[STEP_APPLY] == NODE_OUTDATED)
             node_move(node, STEP_APPLY, NODE_PLANNED);
         is_replaced = planned.action == PLAN_REPLACE;
@@ -115,7 +116,7 @@ static int plan_anew(struct operation *operation, struct node *node, struct erro
 
 /* The creation shows what the API server and webhooks make of it, and so it was approved. They may
  * do otherwise by now: it is tried once more, right before it is sent. */
-static bool is_tried_again(const struct operation *operation, const struct node *node)
+static bool is_dry_run_again(const struct operation *operation, const struct node *node)
 {
     const struct plan_change *change = operation_change(node);
 
@@ -131,8 +132,8 @@ int operation_due_step(struct operation *operation, struct node *node, struct ru
     int r = 0;
 
     if (node->phases[STEP_APPLY] == NODE_OUTDATED || (!node->step && !was_planned) ||
-        is_tried_again(operation, node))
-        r = plan_anew(operation, node, error);
+        is_dry_run_again(operation, node))
+        r = plan_apply_anew(operation, node, error);
     if (r < 0)
         return r;
     *ret = node->step ? node->step : change->step;
@@ -154,9 +155,9 @@ int operation_plan_removal_anew(struct operation *operation, struct node *node,
                    : check_planned(operation, node, record, &planned, error);
     if (r >= 0) {
         if (is_old)
-            take(operation, &node->removal, &planned.removal);
+            replace_step(operation, &node->removal, &planned.removal);
         else
-            take(operation, &node->step, &planned.step);
+            replace_step(operation, &node->step, &planned.step);
         node_move(node, STEP_DELETE, NODE_PLANNED);
     }
     planned_done(&planned);
@@ -176,12 +177,12 @@ static int plan_replacement_anew(struct operation *operation, struct node *node,
                                  const struct record *record, struct error *error)
 {
     struct planned planned = {0};
-    int r = plan_wanted(operation, node, record, &planned, error);
+    int r = plan_and_check(operation, node, record, &planned, error);
 
     if (r >= 0) {
         node->stays = planned.action != PLAN_REPLACE;
-        take(operation, &node->step, &planned.step);
-        take(operation, &node->removal, &planned.removal);
+        replace_step(operation, &node->step, &planned.step);
+        replace_step(operation, &node->removal, &planned.removal);
     }
     planned_done(&planned);
     return r;

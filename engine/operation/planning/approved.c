@@ -14,7 +14,7 @@
 
 /* ---- What is left out ---- */
 
-static void defer(struct plan_change *change, const char *reason)
+static void defer_change(struct plan_change *change, const char *reason)
 {
     free(TAKE(change->error));
     plan_step_free(TAKE(change->step));
@@ -33,7 +33,7 @@ static void leave_uncovered(struct node *node)
 
     if (change->error && !operation_may_heal(change->error))
         return;
-    defer(change, "it could not be planned when the plan was approved");
+    defer_change(change, "it could not be planned when the plan was approved");
     node->approval = APPROVAL_MISSING;
 }
 
@@ -71,19 +71,10 @@ static void compare_later(struct node *node)
     if (approved_plan_check_known(operation->config.approved, change, NULL) >= 0)
         node->approval = APPROVAL_LATER;
     else
-        defer(change, "what it depends on cannot be planned yet");
+        defer_change(change, "what it depends on cannot be planned yet");
 }
 
 /* ---- The order ---- */
-
-/* Where half of the steps are done, fewer of the others may ask for an order: the approved one
- * holds. */
-static void take_order(const struct approved_plan *approved, struct plan_change *change)
-{
-    if (change->action == PLAN_REPLACE && !change->cannot_create_first &&
-        approved_plan_creates_first(approved, change))
-        change->create_first = true;
-}
 
 void operation_take_approved(struct operation *operation)
 {
@@ -94,7 +85,10 @@ void operation_take_approved(struct operation *operation)
         struct plan_change *change = &operation->plan->changes[i];
         int verdict;
 
-        take_order(approved, change);
+        /* Where half of the steps are done, fewer of the others may ask for an order. */
+        if (change->action == PLAN_REPLACE && !change->cannot_create_first &&
+            approved_plan_creates_first(approved, change))
+            change->create_first = true;
         verdict = approved_plan_check(approved, change, NULL);
         if (verdict == NOT_COVERED)
             leave_uncovered(&operation->nodes[i]);
@@ -105,8 +99,8 @@ void operation_take_approved(struct operation *operation)
 
 /* ---- The verdict ---- */
 
-static int refuse(struct operation *operation, const struct buf *named, size_t n_stale,
-                  struct error *error)
+static int refuse_stale_plan(struct operation *operation, const struct buf *named, size_t n_stale,
+                             struct error *error)
 {
     char more[64] = "";
 
@@ -119,7 +113,7 @@ static int refuse(struct operation *operation, const struct buf *named, size_t n
     return error->code;
 }
 
-static int check(const struct node *node, struct error *error)
+static int check_change(const struct node *node, struct error *error)
 {
     const struct approved_plan *approved = node->operation->config.approved;
     const struct plan_change *change = operation_change(node);
@@ -136,10 +130,10 @@ int operation_check_approved(struct operation *operation, struct error *error)
     for (size_t i = 0; operation->config.approved && i < operation->plan->n_changes; i++) {
         struct error problem = {0};
 
-        if (check(&operation->nodes[i], &problem) >= 0 || n_stale++ >= NAMED_CHANGES)
+        if (check_change(&operation->nodes[i], &problem) >= 0 || n_stale++ >= NAMED_CHANGES)
             continue;
         buf_printf(&named, "%s%s: %s", named.length ? "; " : "", operation->plan->changes[i].id,
                    problem.message);
     }
-    return n_stale ? refuse(operation, &named, n_stale, error) : 0;
+    return n_stale ? refuse_stale_plan(operation, &named, n_stale, error) : 0;
 }

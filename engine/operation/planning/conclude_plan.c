@@ -20,7 +20,7 @@ int operation_guard_content(const struct node *node, struct error *error)
         node->content->id);
 }
 
-static void guard_content(struct operation *operation)
+static void guard_contents(struct operation *operation)
 {
     for (size_t i = 0; i < operation->plan->n_changes; i++) {
         struct plan_change *change = &operation->plan->changes[i];
@@ -32,7 +32,7 @@ static void guard_content(struct operation *operation)
     }
 }
 
-static const char *uid_of(const struct plan_change *change)
+static const char *live_uid(const struct plan_change *change)
 {
     if (!change->resource)
         return NULL;
@@ -47,7 +47,7 @@ static void keep_renamed(struct operation *operation)
     struct strmap uids = STRMAP_INIT;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
-        const char *uid = uid_of(&plan->changes[i]);
+        const char *uid = live_uid(&plan->changes[i]);
 
         if (uid)
             strmap_put(&uids, uid, plan);
@@ -112,7 +112,7 @@ static const struct plan_change *find_awaited(const struct operation *operation)
     return NULL;
 }
 
-static int out_of_time(const struct operation *operation, struct error *error)
+static int describe_timeout(const struct operation *operation, struct error *error)
 {
     const struct plan_change *awaited = find_awaited(operation);
     int64_t left;
@@ -139,7 +139,7 @@ static int check_whole(struct operation *operation, struct error *error)
     pthread_mutex_unlock(&operation->lock);
     if (r < 0)
         return r;
-    return counts.cancelled || counts.timed_out ? out_of_time(operation, error) : 0;
+    return counts.cancelled || counts.timed_out ? describe_timeout(operation, error) : 0;
 }
 
 int operation_conclude_plan(struct operation *operation, struct error *error)
@@ -149,7 +149,7 @@ int operation_conclude_plan(struct operation *operation, struct error *error)
     if (r < 0)
         return r;
     keep_renamed(operation);
-    guard_content(operation);
+    guard_contents(operation);
     operation_take_approved(operation);
     r = make_steps(operation, error);
     if (r >= 0)

@@ -60,7 +60,7 @@ static const struct value *copy_outputs(const struct output *outputs, const stru
 }
 
 /* Under the lock. copies NULL: they are past a bound of limits.h, as no object is. */
-static void take(struct node *node, const struct value *copies, const struct value *live)
+static void take_outputs(struct node *node, const struct value *copies, const struct value *live)
 {
     size_t i = 0;
 
@@ -71,13 +71,6 @@ static void take(struct node *node, const struct value *copies, const struct val
         output->value = value_at(copies, i);
         output->is_there = copies && path_find(live, output->path, &output->reached);
     }
-}
-
-static void forget(struct node *node)
-{
-    operation_hold(node->operation, value_memory(node->seen), 0);
-    value_assign(&node->seen, NULL);
-    node->is_seen = false;
 }
 
 void operation_set_live(struct node *node, const struct value *live)
@@ -96,10 +89,13 @@ void operation_set_live(struct node *node, const struct value *live)
         copies = copy_outputs(node->outputs, both);
     }
     pthread_mutex_lock(&operation->lock);
-    if (live)
-        take(node, copies, both);
-    else
-        forget(node);
+    if (live) {
+        take_outputs(node, copies, both);
+    } else {
+        operation_hold(operation, value_memory(node->seen), 0);
+        value_assign(&node->seen, NULL);
+        node->is_seen = false;
+    }
     pthread_mutex_unlock(&operation->lock);
 }
 

@@ -11,8 +11,9 @@ void planned_done(struct planned *planned)
     *planned = (struct planned){0};
 }
 
-static int ask(struct operation *operation, struct node *node, const struct runtime_target *target,
-               const struct observation *hint, struct runtime_step **ret, struct error *error)
+static int ask_runtime(struct operation *operation, struct node *node,
+                       const struct runtime_target *target, const struct observation *hint,
+                       struct runtime_step **ret, struct error *error)
 {
     struct runtime_call call = operation_call(operation, node->large);
     struct runtime_session *session = NULL;
@@ -38,7 +39,7 @@ static int plan_removal(struct operation *operation, struct node *node, enum tar
     struct runtime_target target = operation_removal_target(record);
 
     target.part = part;
-    return ask(operation, node, &target, hint, ret, error);
+    return ask_runtime(operation, node, &target, hint, ret, error);
 }
 
 /* There is no object of ours, and a create that was not answered, or whose answer an earlier
@@ -62,17 +63,11 @@ static int expect_late_create(const struct operation *operation, const struct re
                    step->uid ? ", once the object that has its name now is gone" : "");
 }
 
-/* With `prune` off, a resource that leaves the Spec stays in the world. An object that was replaced
- * is deleted all the same. */
-static bool is_left_alone(const struct operation *operation, const struct record *record)
-{
-    return operation->spec && !operation->spec->policy.prune && !record->deposed;
-}
-
 static int plan_leaving(struct operation *operation, struct node *node, const struct record *record,
                         bool is_due, struct planned *ret, struct error *error)
 {
     int64_t asked_at = operation_asked_at(node, is_due);
+    bool prunes = !operation->spec || operation->spec->policy.prune;
     int r;
 
     if (!record)
@@ -82,7 +77,7 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
         ret->is_only_read = true;
         return 0;
     }
-    if (is_left_alone(operation, record) &&
+    if (!prunes && !record->deposed && /* what was replaced is deleted all the same */
         (!operation_is_doubtful(record) || record->lost_revision)) {
         ret->action = PLAN_FORGET;
         return 0;
@@ -121,7 +116,7 @@ static int plan_replacement(struct operation *operation, struct node *node,
     anew.part = TARGET_NEW;
     anew.prior = NULL;
     if (r >= 0)
-        r = ask(operation, node, &anew, NULL, &step, error);
+        r = ask_runtime(operation, node, &anew, NULL, &step, error);
     if (r < 0) {
         err_wrap(error, "planning its replacement");
         return r;
@@ -133,8 +128,8 @@ static int plan_replacement(struct operation *operation, struct node *node,
     return 0;
 }
 
-static void remember(struct operation *operation, struct node *node,
-                     const struct runtime_target *target, const struct runtime_step *step)
+static void remember_resolved(struct operation *operation, struct node *node,
+                              const struct runtime_target *target, const struct runtime_step *step)
 {
     pthread_mutex_lock(&operation->lock);
     value_assign(&node->attributes,
@@ -148,7 +143,7 @@ static void remember(struct operation *operation, struct node *node,
 
 /* What State had when planning began is gone, deleted for a replacement, say: what is wanted is a
  * new object. A runtime that finds objects by State alone would look for another one to adopt. */
-static enum target_part part_of(const struct node *node, const struct record *prior)
+static enum target_part target_part_of(const struct node *node, const struct record *prior)
 {
     bool is_blind = operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY;
 
@@ -164,17 +159,6 @@ static int take_answer(const struct record *record, struct planned *ret, struct 
     return ret->is_only_read ? operation_check_reading(record, error) : 0;
 }
 
-/* State is older than the Spec, and the object that it knows is gone. Another may have taken its
- * place, which only the Spec can name: it is planned as if State knew none. */
-static int ask_without_prior(struct operation *operation, struct node *node,
-                             struct runtime_target *target, struct planned *ret,
-                             struct error *error)
-{
-    plan_step_free(TAKE(ret->step));
-    target->prior = NULL;
-    return ask(operation, node, target, NULL, &ret->step, error);
-}
-
 static int plan_resource(struct operation *operation, struct node *node,
                          const struct record *record, bool is_due, struct planned *ret,
                          struct error *error)
@@ -186,7 +170,7 @@ static int plan_resource(struct operation *operation, struct node *node,
     const struct approved_plan *approved = operation->config.approved;
     struct runtime_target target = {
         .id = change->id,
-        .part = part_of(node, record),
+        .part = target_part_of(node, record),
         .written = resource->attributes,
         .prior = operation_is_doubtful(prior) ? NULL : prior,
         .was_unknown = approved && approved_plan_has_unknown(approved, change),
@@ -206,12 +190,17 @@ static int plan_resource(struct operation *operation, struct node *node,
     target.attributes = attributes;
     target.extensions = extensions;
     ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);
-    r = ask(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
-    if (r >= 0 && target.prior && prior->lost_revision && ret->step->action == PLAN_CREATE)
-        r = ask_without_prior(operation, node, &target, ret, error);
+    r = ask_runtime(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
+    if (r >= 0 && target.prior && prior->lost_revision && ret->step->action == PLAN_CREATE) {
+        /* State is older than the Spec, and the object that it knows is gone. Only the Spec can
+         * name the one that took its place: it is planned as if State knew none. */
+        plan_step_free(TAKE(ret->step));
+        target.prior = NULL;
+        r = ask_runtime(operation, node, &target, NULL, &ret->step, error);
+    }
     if (r >= 0 && prior && !target.prior)
         r = operation_check_doubtful(prior, resource->extensions, ret->step, error);
-    remember(operation, node, &target, r >= 0 ? ret->step : NULL);
+    remember_resolved(operation, node, &target, r >= 0 ? ret->step : NULL);
     if (r >= 0)
         r = take_answer(record, ret, error);
     if (r < 0)

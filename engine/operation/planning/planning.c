@@ -46,14 +46,7 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
 
 /* ---- The walk: a visit of one change ---- */
 
-static void hide_before(struct diff *diff)
-{
-    for (size_t i = 0; i < diff->n_fields; i++)
-        if (diff->fields[i].from)
-            diff->fields[i].from = REDACTED;
-}
-
-static size_t room_beside(size_t used, size_t most)
+static size_t room_left(size_t used, size_t most)
 {
     return used < most ? most - used : 0;
 }
@@ -66,8 +59,8 @@ static void compare_thoroughly(struct operation *operation, const struct value *
     struct diff_bounds room = {.value = SIZE_MAX};
 
     pthread_mutex_lock(&operation->shown_lock);
-    room.fields = room_beside(operation->shown_fields, LIMIT_DIFF_PLAN_FIELDS);
-    room.bytes = room_beside(operation->shown_bytes, LIMIT_DIFF_PLAN);
+    room.fields = room_left(operation->shown_fields, LIMIT_DIFF_PLAN_FIELDS);
+    room.bytes = room_left(operation->shown_bytes, LIMIT_DIFF_PLAN);
     diff_values(before, after, &room, ret);
     operation->shown_fields += ret->n_fields;
     operation->shown_bytes += ret->arena.used;
@@ -94,12 +87,13 @@ static void show_difference(struct operation *operation, struct plan_change *cha
         compare_thoroughly(operation, before, after, change->diff);
     else
         diff_values(before, after, &diff_brief, change->diff);
-    if (step->hides_before)
-        hide_before(change->diff);
+    for (size_t i = 0; step->hides_before && i < change->diff->n_fields; i++)
+        if (change->diff->fields[i].from)
+            change->diff->fields[i].from = REDACTED;
 }
 
 /* The diff and the digest are all that is kept of the objects. */
-static void summarise(struct node *node, const struct runtime_step *shown)
+static void summarise_objects(struct node *node, const struct runtime_step *shown)
 {
     struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
@@ -117,7 +111,7 @@ static void summarise(struct node *node, const struct runtime_step *shown)
 }
 
 /* A step that would change nothing is freed, unless it is compared with an approved one. */
-static void settle(struct node *node)
+static void settle_unchanged(struct node *node)
 {
     struct plan_change *change = operation_change(node);
 
@@ -128,7 +122,7 @@ static void settle(struct node *node)
 }
 
 /* State forgets the object. */
-static void note_forgotten(struct plan_change *change)
+static void explain_forgotten(struct plan_change *change)
 {
     if (change->is_only_read || (change->step && !change->step->uid))
         return;
@@ -137,7 +131,7 @@ static void note_forgotten(struct plan_change *change)
                                   : "it stays: `prune` is false";
 }
 
-static void take(struct node *node, struct planned *planned)
+static void take_planned(struct node *node, struct planned *planned)
 {
     struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
@@ -159,9 +153,9 @@ static void take(struct node *node, struct planned *planned)
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
     if (change->action == PLAN_FORGET)
-        note_forgotten(change);
-    summarise(node, shown);
-    settle(node);
+        explain_forgotten(change);
+    summarise_objects(node, shown);
+    settle_unchanged(node);
     planned_done(planned);
 }
 
@@ -229,8 +223,9 @@ static void refresh_record(struct operation *operation, struct plan_change *chan
 /* The resource was planned as one without an object, which a create of ours may still make. A plan
  * that is to be approved is not made meanwhile: it would be stale. asked_at: before anybody looked.
  */
-static bool is_awaited(const struct operation *operation, const struct plan_change *change,
-                       const struct planned *planned, const struct error *problem, int64_t asked_at)
+static bool is_create_awaited(const struct operation *operation, const struct plan_change *change,
+                              const struct planned *planned, const struct error *problem,
+                              int64_t asked_at)
 {
     bool is_absent =
         problem->code ? operation_may_heal(problem) && str_equal(problem->reason, "OutcomeUnknown")
@@ -251,7 +246,7 @@ static enum walk_verdict wait_for_create(const struct operation *operation,
 }
 
 /* A problem of one resource does not keep the others from being planned. */
-static void conclude(struct node *node, struct planned *planned, struct error *error)
+static void conclude_change(struct node *node, struct planned *planned, struct error *error)
 {
     struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
@@ -263,7 +258,7 @@ static void conclude(struct node *node, struct planned *planned, struct error *e
     if (change->error && change->action == PLAN_NONE)
         change->action = PLAN_UNKNOWN;
     else
-        take(node, planned);
+        take_planned(node, planned);
     pthread_mutex_lock(&operation->lock);
     operation_hold_change(operation, node);
     pthread_mutex_unlock(&operation->lock);
@@ -297,10 +292,10 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
         operation_plan_one(operation, node, change->record, false, &planned, &error);
     }
     is_late = error.code == ERR_TIMEOUT && operation_now(operation) >= deadline;
-    if (is_awaited(operation, change, &planned, &error, asked_at))
+    if (is_create_awaited(operation, change, &planned, &error, asked_at))
         verdict = wait_for_create(operation, change, visit);
     else
-        conclude(node, &planned, &error);
+        conclude_change(node, &planned, &error);
     if (is_late && verdict == WALK_DONE)
         node_move(node, node_only_step(node), NODE_TIMED_OUT);
     operation_note_planned(node);

@@ -19,7 +19,7 @@ int operation_check_reading(const struct record *record, struct error *error)
 }
 
 /* Nothing is done to what is unchanged, and a reading changes nothing. */
-static bool is_to_change(const struct plan_change *change)
+static bool is_changed_by_plan(const struct plan_change *change)
 {
     return change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_READ);
 }
@@ -29,7 +29,7 @@ void operation_note_planned(struct node *node)
     const struct operation *operation = node->operation;
     const struct graph *graph = operation->graph;
 
-    node->is_behind_change = is_to_change(operation_change(node));
+    node->is_behind_change = is_changed_by_plan(operation_change(node));
     for (uint32_t e = graph->dependency_start[node->index];
          !node->is_behind_change && e < graph->dependency_start[node->index + 1]; e++)
         node->is_behind_change = operation->nodes[graph->dependencies[e]].is_behind_change;
@@ -41,7 +41,7 @@ static bool is_changed_before(const struct operation *operation, const struct re
         &operation->spec->dependencies[spec_index(operation->spec, resource)];
 
     for (size_t i = 0; i < direct->count; i++)
-        if (is_to_change(&operation->plan->changes[direct->indices[i]]))
+        if (is_changed_by_plan(&operation->plan->changes[direct->indices[i]]))
             return true;
     return false;
 }
