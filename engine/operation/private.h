@@ -110,7 +110,7 @@ size_t operation_measure(const struct operation *operation);
 /* Counts what the operation has come to hold: if it may not hold more, it ends early. Under the
  * lock, but for the last. */
 void operation_hold(struct operation *operation, size_t before, size_t now);
-void operation_hold_change(struct operation *operation, const struct node *node);
+void operation_hold_change(const struct node *node);
 void operation_hold_listed(struct operation *operation);
 /* Whether steps keep their objects only until these are compared (plan_step_compared()). */
 bool operation_frees_objects(const struct operation *operation);

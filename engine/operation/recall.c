@@ -1,4 +1,5 @@
-/* What is known of a Spec's objects where State is gone, or older than the Spec. */
+/* Rebuilds records from what is known of a Spec's objects, where State is gone, or older than the
+ * Spec. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
@@ -73,8 +74,8 @@ static const struct record *make_lost(const struct recalling *recall, const char
                                        .lost_revision = recall->known->revision});
 }
 
-/* What an older State has may have been replaced since. What a whole inventory does not have any
- * more was deleted, or left to others, since: it is not this Spec's. */
+/* An object in an older State may have been replaced since. One that a whole inventory does not
+ * have any more was deleted since, or left to others: it is not this Spec's. */
 static void doubt_record(struct recalling *recall, const struct record *record,
                          const struct strmap *inventory)
 {
@@ -105,8 +106,9 @@ static void recall_recorded(struct recalling *recall, const char *type)
 
 /* ---- Objects that carry the Spec's mark ---- */
 
-/* As if its creation had been begun: it is looked for, and goes if it is the Spec's. The mark stays
- * on what was left where it is, by `prune: false`, say: a whole inventory does not have that. */
+/* Adds an intent, as if the creation had been begun: the object is looked for, and goes if it is
+ * the Spec's. Objects that were left where they are, by `prune: false`, say, keep their mark: a
+ * whole inventory does not have them. */
 static void expect_object(struct recalling *recall, const char *type,
                           const struct strmap *inventory, const struct value *found)
 {
@@ -185,7 +187,7 @@ static int recall_marked(struct recalling *recall, struct runtime *runtime, stru
 
 /* ---- All ---- */
 
-/* With what is recalled, in one write: it is done once. */
+/* Saves that State was recalled, in one write with the records: it is done once. */
 static int save_recalled(struct recalling *recall, struct error *error)
 {
     struct ledger *ledger = recall->operation->ledger;

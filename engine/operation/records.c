@@ -12,16 +12,31 @@ enum ledger_when operation_ledger_when(const struct node *node)
                                                                              : LEDGER_SOON;
 }
 
-/* ---- What goes into a record ---- */
+/* ---- Parts of a record ---- */
 
-const struct value *operation_dependencies(const struct operation *operation, uint32_t change)
+const struct record *operation_known(const struct node *node)
 {
+    return ledger_get(node->operation->ledger, operation_change(node)->id, NULL);
+}
+
+void operation_land(struct node *node, const struct record *like)
+{
+    _cleanup_(record_unref_p) const struct record *record = record_new(like);
+    struct ledger_change change = {.put = record};
+
+    ledger_land(node->operation->ledger, &change, 1, operation_ledger_when(node), NULL);
+}
+
+const struct value *operation_dependencies(const struct node *node)
+{
+    const struct operation *operation = node->operation;
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct graph *graph = operation->graph;
     const struct value *ids = NULL;
 
     value_begin_array(b);
-    for (uint32_t e = graph->dependency_start[change]; e < graph->dependency_start[change + 1]; e++)
+    for (uint32_t e = graph->dependency_start[node->index];
+         e < graph->dependency_start[node->index + 1]; e++)
         value_add_string(b, operation->plan->changes[graph->dependencies[e]].id);
     value_end_array(b);
     value_builder_finish(b, &ids, NULL);
@@ -46,8 +61,7 @@ static bool is_as_secret(const struct value *a, const struct value *b)
  * deletion goes by these, so they have to be up to date. */
 bool operation_is_recorded(const struct node *node, const struct runtime_step *step)
 {
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(node->operation, node->index);
+    _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
     const struct record *record = operation_change(node)->record;
 
     if (!record || record->lost_revision || record->is_only_read != step->is_only_read ||
@@ -116,8 +130,7 @@ const struct record *operation_intent(const struct node *node, enum plan_action 
                                       int64_t late_create)
 {
     const struct plan_change *change = operation_change(node);
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(node->operation, node->index);
+    _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
     _cleanup_value_ const struct value *attributes =
         intended_value(change->step->attributes, change->resource->attributes);
     _cleanup_value_ const struct value *extensions =
@@ -145,9 +158,10 @@ static bool is_name_taken(const struct operation *operation, const char *id, con
     return record != NULL;
 }
 
-static const char *name_deposed(struct operation *operation, const struct node *node)
+static const char *name_deposed(const struct node *node)
 {
-    const char *id = operation->plan->changes[node->index].id;
+    struct operation *operation = node->operation;
+    const char *id = operation_change(node)->id;
     char name[24];
     unsigned n = 1;
 
@@ -160,11 +174,11 @@ static const char *name_deposed(struct operation *operation, const struct node *
     return id;
 }
 
-const struct record *operation_depose(struct operation *operation, struct node *node)
+const struct record *operation_depose(struct node *node)
 {
     struct record moved = *operation_change(node)->record;
 
-    node->deposed = name_deposed(operation, node);
+    node->deposed = name_deposed(node);
     moved.deposed = node->deposed;
     return record_new(&moved);
 }

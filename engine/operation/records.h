@@ -8,8 +8,13 @@
 
 /* When the outcome of a node's call has to be durable. */
 enum ledger_when operation_ledger_when(const struct node *node);
+/* What State has under a node's id by now. A reference, or NULL. */
+const struct record *operation_known(const struct node *node);
+/* State gets a record like this. It is not an error of the call if the ledger cannot store it now.
+ */
+void operation_land(struct node *node, const struct record *like);
 /* Array of the ids that a resource of the Spec comes after. */
-const struct value *operation_dependencies(const struct operation *operation, uint32_t change);
+const struct value *operation_dependencies(const struct node *node);
 /* Whether the record of an object that is as wanted is what this UNCHANGED step would write. */
 bool operation_is_recorded(const struct node *node, const struct runtime_step *step);
 /* A copy that State can have: null in place of what is not known, which nothing that was made
@@ -22,7 +27,7 @@ const struct record *operation_intent(const struct node *node, enum plan_action 
                                       int64_t late_create);
 /* The record of an object that goes on under a name of its own, so that its id is free for another
  * one. A reference. */
-const struct record *operation_depose(struct operation *operation, struct node *node);
+const struct record *operation_depose(struct node *node);
 
 /* ---- state_head.c ---- */
 

@@ -11,7 +11,7 @@
 #include "engine/operation/results.h"
 #include "engine/operation/session.h"
 
-/* Of one change: in each, all its secrets are read. */
+/* Rounds for one change. Each reads all its secrets. */
 #define MOST_ROUNDS 16
 
 /* Two records, five steps, and what the node has. */

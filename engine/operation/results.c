@@ -1,4 +1,4 @@
-/* How it goes with each change, and with all of them. */
+/* The result of each change, and of the whole. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +33,8 @@ enum plan_action operation_done_action(const struct operation *operation,
     return action;
 }
 
-/* What was made by a call whose answer was lost is found as wanted, and was not unchanged. What was
- * to be read when it is due, has been. */
+/* An object that was made by a call whose answer was lost is found as wanted, but was not
+ * unchanged. A resource that was to be READ when it is due, has been. */
 static bool keeps_action(const struct node *node, enum plan_action action)
 {
     return operation_change(node)->action == PLAN_REPLACE ||
@@ -127,16 +127,6 @@ void operation_add_warnings(struct operation *operation, uint32_t change,
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* The owner says why it takes longer. */
-static void tell_failure(struct operation *operation)
-{
-    if (operation->has_failed)
-        return;
-    operation->has_failed = true;
-    if (operation->config.on_change)
-        operation->config.on_change(operation->config.arg);
-}
-
 static void set_waiting(struct operation *operation, uint32_t change, bool is_waiting)
 {
     struct operation_result *result = &operation->results.items[change];
@@ -170,8 +160,11 @@ void operation_wait_result(struct operation *operation, uint32_t change, const s
         return;
     set_result_error(result, error);
     set_waiting(operation, change, true);
-    if (operation->fails == change)
-        tell_failure(operation);
+    if (operation->fails != change || operation->has_failed)
+        return;
+    operation->has_failed = true;
+    if (operation->config.on_change) /* the owner says why it takes longer */
+        operation->config.on_change(operation->config.arg);
 }
 
 void operation_end_result(struct operation *operation, uint32_t change, enum result_status status,
@@ -190,7 +183,7 @@ void operation_end_result(struct operation *operation, uint32_t change, enum res
     operation->n_ended++;
 }
 
-/* ---- Those that end without a verdict of their own ---- */
+/* ---- Ends without a verdict of a visit ---- */
 
 static void skip_change(struct operation *operation, const struct step_node *step, uint32_t cause)
 {
@@ -453,8 +446,8 @@ static size_t name_failures(const struct operation_results *results, struct buf 
 
 struct tally {
     size_t failed, skipped, cancelled, late, deferred;
-    const struct operation_result
-        *worst; /* stands for all: one that waiting does not heal, if there is any */
+    /* Stands for all: one that waiting does not heal, if there is any. */
+    const struct operation_result *worst;
 };
 
 static void count_results(const struct operation_results *results, struct tally *ret)
@@ -475,8 +468,8 @@ static void count_results(const struct operation_results *results, struct tally 
     }
 }
 
-/* One that stands for all that are deferred: as long as there is one that the approval covers, it
- * is not a new approval that they wait for. NULL: none is. */
+/* The result that stands for all deferred ones; NULL: there is none. It needs an approval only if
+ * all do. */
 static const struct operation_result *find_deferred(const struct operation_results *results)
 {
     const struct operation_result *found = NULL;

@@ -9,9 +9,8 @@
 
 /* ---- Phases. All with the lock held. ---- */
 
-#define RANK_PATIENCE                                                           \
-    2000 /* ms after which a call that hangs holds back no kinds of higher rank \
-          */
+/* ms after which a call that hangs holds back no kinds of higher rank. */
+#define RANK_PATIENCE 2000
 
 static void notify_parking(struct operation *operation, bool is_parked)
 {
@@ -127,7 +126,7 @@ static void begin_planning(struct operation *operation)
         operation->stage = STAGE_PLANNING;
 }
 
-/* Each runtime's look at all of its targets is a piece; the last one begins the walk. */
+/* One runtime's prefetch is a piece of work; the last one to end begins the walk. */
 static struct task_answer prefetch_one(struct operation *operation)
 {
     size_t n = operation->config.n_runtimes;
@@ -208,17 +207,10 @@ static void excuse_long_call(struct operation *operation, int64_t took, bool is_
         operation->excused = took;
 }
 
-/* NULL: it is of no single change. */
-static struct node *visited_node(const struct operation *operation, enum stage stage, uint32_t at)
-{
-    uint32_t change = stage == STAGE_PLANNING ? at : operation->steps->nodes[at].change;
-
-    return change == STEP_NONE ? NULL : &operation->nodes[change];
-}
-
 static void run_visit(struct operation *operation, struct walk_visit *at, enum stage stage)
 {
-    struct node *node = visited_node(operation, stage, at->node);
+    uint32_t change = stage == STAGE_PLANNING ? at->node : operation->steps->nodes[at->node].change;
+    struct node *node = change == STEP_NONE ? NULL : &operation->nodes[change];
     int64_t begun = operation_now(operation), now;
     enum walk_verdict verdict;
     bool was_ended, is_progress;

@@ -1,4 +1,4 @@
-/* Runtimes as an operation uses them: a session with each, and how its calls are made. */
+/* Sessions with runtimes, clocks, and how an operation's calls are made. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
@@ -134,17 +134,16 @@ static bool is_open_due(const struct operation *operation, const struct binding 
            operation_now(operation) >= binding->failed_at + REOPEN_AFTER;
 }
 
-int operation_session(struct operation *operation, const struct node *node,
-                      struct runtime_session **ret, struct error *error)
+int operation_session(const struct node *node, struct runtime_session **ret, struct error *error)
 {
+    struct operation *operation = node->operation;
     struct runtime_call call = operation_call(operation, NULL);
     struct binding *binding = node->binding;
     int r;
 
     if (!binding)
         return err_set(error, ERR_UNSUPPORTED, "Unsupported",
-                       "there is no runtime for the type \"%s\"",
-                       operation->plan->changes[node->index].type);
+                       "there is no runtime for the type \"%s\"", operation_change(node)->type);
     pthread_mutex_lock(&operation->lock);
     r = operation_wait_while(operation, &binding->is_opening, call.deadline, error);
     if (r >= 0 && is_open_due(operation, binding))
@@ -162,7 +161,7 @@ int operation_read(struct node *node, const struct runtime_target *target, struc
 {
     struct runtime_call call = operation_call(node->operation, large);
     struct runtime_session *session;
-    int r = operation_session(node->operation, node, &session, error);
+    int r = operation_session(node, &session, error);
 
     return r < 0 ? r : operation_ops(node)->read(session, target, &call, ret, error);
 }

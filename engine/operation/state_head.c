@@ -20,14 +20,6 @@ static int64_t generation_of(const struct operation *operation)
     return operation->spec ? operation->spec->generation : 0;
 }
 
-/* An earlier Spec of this name may have had the same revision and generation. */
-static bool is_of_this_spec(const struct operation *operation, const struct state_head *head)
-{
-    const char *uid = head->operation_uid ? head->operation_uid : head->spec_uid;
-
-    return str_equal(uid, operation->config.scope.spec_uid);
-}
-
 /* The time during which no process ran counts, too. A call that was in flight when the process died
  * is not excused: its change is deferred until the call cannot have an effect any more, and each
  * new call has its own time. */
@@ -39,7 +31,9 @@ int64_t operation_time_lost(struct operation *operation, int64_t revision)
     int64_t lost;
 
     ledger_head(operation->ledger, &arena, &head);
-    is_own = is_of_this_spec(operation, &head);
+    /* An earlier Spec of this name may have had the same revision and generation. */
+    is_own = str_equal(head.operation_uid ? head.operation_uid : head.spec_uid,
+                       operation->config.scope.spec_uid);
     arena_done(&arena);
     if (!is_own || !head.progressed_at || head.revision != revision ||
         head.generation != generation_of(operation))

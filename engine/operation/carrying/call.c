@@ -1,4 +1,4 @@
-/* Making a resource, and recording it in State before and after. */
+/* The call that makes an object, recorded in State before and after. */
 #include <stdio.h>
 
 #include "engine/base/str.h"
@@ -22,22 +22,21 @@ static bool creates_blindly(const struct node *node)
  * an earlier one of the revision, which did not come to its end. */
 static enum plan_action recorded_action(const struct node *node, const struct runtime_step *step)
 {
-    const struct operation *operation = node->operation;
     _cleanup_(record_unref_p) const struct record *known = NULL;
 
     if (step->action != PLAN_CREATE)
         return step->action;
     if (operation_change(node)->action == PLAN_REPLACE)
         return PLAN_REPLACE;
-    known = ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    known = operation_known(node);
     return known && known->status != RECORD_APPLIED && known->action == PLAN_REPLACE &&
-                   known->revision == operation->how.revision
+                   known->revision == node->operation->how.revision
                ? PLAN_REPLACE
                : PLAN_CREATE;
 }
 
-/* What State has of a resource whatever becomes of the call. dependencies: the caller's reference.
- */
+/* The fields of a record that do not depend on the outcome of the call. dependencies: the caller's
+ * reference. */
 static struct record describe_record(const struct node *node, const struct runtime_step *step,
                                      const struct value *dependencies)
 {
@@ -52,14 +51,6 @@ static struct record describe_record(const struct node *node, const struct runti
                            .action = recorded_action(node, step)};
 }
 
-static int land_record(struct node *node, const struct record *like, struct error *error)
-{
-    _cleanup_(record_unref_p) const struct record *record = record_new(like);
-    struct ledger_change change = {.put = record};
-
-    return ledger_land(node->operation->ledger, &change, 1, operation_ledger_when(node), error);
-}
-
 /* ---- Before ---- */
 
 static bool makes_room(const struct node *node, const struct runtime_step *step)
@@ -71,9 +62,10 @@ static bool makes_room(const struct node *node, const struct runtime_step *step)
 }
 
 /* The call may take as long as its own limit says, or what is left of the operation's time. */
-static void mark_call(struct operation *operation, const struct node *node,
-                      const struct runtime_step *step, char id[CALL_ID_SIZE], struct record *record)
+static void mark_call(const struct node *node, const struct runtime_step *step,
+                      char id[CALL_ID_SIZE], struct record *record)
 {
+    struct operation *operation = node->operation;
     int64_t now = operation_wall_clock(operation);
     int64_t left = operation_call(operation, NULL).deadline - operation_now(operation);
 
@@ -90,13 +82,11 @@ static void mark_call(struct operation *operation, const struct node *node,
 /* Records that a create or an adoption begins, durably, before it is sent. Where objects can be
  * found again, the intent is there already, unless it was not known then that there is no object.
  */
-static int begin_in_state(struct operation *operation, struct node *node,
-                          const struct runtime_step *step, struct error *error)
+static int begin_in_state(struct node *node, const struct runtime_step *step, struct error *error)
 {
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(operation, node->index);
-    _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    struct operation *operation = node->operation;
+    _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
+    _cleanup_(record_unref_p) const struct record *known = operation_known(node);
     struct record record = describe_record(node, step, dependencies);
     struct ledger_change changes[2];
     /* The recorded object was deleted by somebody else. */
@@ -106,9 +96,9 @@ static int begin_in_state(struct operation *operation, struct node *node,
     int r;
 
     if (makes_room(node, step))
-        changes[n++] = (struct ledger_change){.put = operation_depose(operation, node)};
+        changes[n++] = (struct ledger_change){.put = operation_depose(node)};
     if (creates_blindly(node) && step->action == PLAN_CREATE) {
-        mark_call(operation, node, step, call_id, &record);
+        mark_call(node, step, call_id, &record);
     } else if (creates_blindly(node) && step->action == PLAN_ADOPT) {
         /* State alone says that the object is ours, from now on and whatever becomes of the change.
          * It has no result yet. */
@@ -130,10 +120,10 @@ static int begin_in_state(struct operation *operation, struct node *node,
 
 /* ---- After ---- */
 
-/* The object exists now. If an attempt to create it may still come, that attempt fails as long as
- * the object exists: State keeps its time for a deletion in the meantime. That the object was found
- * does not settle it, because there may be several: two processes were killed one after another,
- * say. A begin mark ends with the outcome of its call. */
+/* The `until` of the record of an object that exists now. A late create fails as long as the object
+ * exists; State keeps its time for a deletion in the meantime. Finding the object does not rule out
+ * another one: two processes may have been killed one after another. A begin mark ends with the
+ * outcome of its call. */
 static int64_t late_create_after_call(const struct operation *operation,
                                       const struct runtime_step *step,
                                       const struct runtime_outcome *outcome,
@@ -145,97 +135,84 @@ static int64_t late_create_after_call(const struct operation *operation,
     return step->action == PLAN_CREATE && outcome->until > until ? outcome->until : until;
 }
 
-static void take_observation(struct record *record, const struct runtime_outcome *outcome,
-                             bool is_authority)
-{
-    record->uid = outcome->now.uid;
-    record->fields_digest = outcome->now.fields_digest;
-    record->result = is_authority ? outcome->now.result : NULL;
-    record->memory = outcome->memory;
-}
-
 /* Values that are secret in the attributes are marked as secret in the result. */
-static int land_marked(struct node *node, struct record *record, struct error *error)
+static void land_observed(struct node *node, struct record *record,
+                          const struct runtime_outcome *outcome)
 {
-    _cleanup_value_ const struct value *known = operation_storable(record->result);
+    bool is_authority = operation_ops(node)->flags & RUNTIME_IS_RECORDED;
+    _cleanup_value_ const struct value *known =
+        operation_storable(is_authority ? outcome->now.result : NULL);
     _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
     _cleanup_value_ const struct value *memory = operation_storable(record->memory);
 
+    record->uid = outcome->now.uid;
     record->result = result;
     record->memory = memory;
-    return land_record(node, record, error);
+    operation_land(node, record);
 }
 
-/* The intent has the time until which an earlier call, whose answer was lost, may take effect. */
-static bool may_still_land(const struct operation *operation, const struct node *node)
+/* A create changed nothing: restores the record that was there before it. An intent stays while an
+ * earlier call, whose answer was lost, may take effect. */
+static void land_nothing(struct node *node)
 {
-    _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, operation_change(node)->id, NULL);
-
-    return known && known->status == RECORD_INTENT && operation_late_create(operation, known);
-}
-
-/* A create changed nothing: State gets back what it had before. */
-static int land_nothing(struct operation *operation, struct node *node, struct error *error)
-{
-    const struct plan_change *change = operation_change(node);
+    struct operation *operation = node->operation;
+    const char *id = operation_change(node)->id;
+    _cleanup_(record_unref_p) const struct record *known = operation_known(node);
     _cleanup_(record_unref_p) const struct record *before =
-        node->deposed ? ledger_get(operation->ledger, change->id, node->deposed) : NULL;
-    struct ledger_change changes[2] = {{.id = change->id}};
+        node->deposed ? ledger_get(operation->ledger, id, node->deposed) : NULL;
     _cleanup_(record_unref_p) const struct record *restored = NULL;
+    struct ledger_change changes[2] = {{.id = id}};
     size_t n = 1;
 
-    if (may_still_land(operation, node))
-        return 0;
+    if (known && known->status == RECORD_INTENT && operation_late_create(operation, known))
+        return;
     if (before) {
         struct record in_force = *before;
 
         in_force.deposed = NULL;
         restored = record_new(&in_force);
         changes[0] = (struct ledger_change){.put = restored};
-        changes[n++] = (struct ledger_change){.id = change->id, .deposed = node->deposed};
+        changes[n++] = (struct ledger_change){.id = id, .deposed = node->deposed};
         node->deposed = NULL;
     }
-    return ledger_land(operation->ledger, changes, n, operation_ledger_when(node), error);
+    ledger_land(operation->ledger, changes, n, operation_ledger_when(node), NULL);
 }
 
-/* The call may have taken effect, or may do so yet: the record from before it stays. */
-static int land_doubt(struct operation *operation, struct node *node,
-                      const struct runtime_outcome *outcome, struct error *error)
+/* A create may have taken effect, or may do so yet: keeps the record from before it, with the time
+ * until which that is possible. */
+static void land_doubt(struct node *node, const struct runtime_outcome *outcome)
 {
-    _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    _cleanup_(record_unref_p) const struct record *known = operation_known(node);
+    int64_t until = operation_wall_clock(node->operation) + EFFECT_TIME;
     struct record record;
 
     if (!known)
-        return 0;
+        return;
     record = *known;
     if (outcome->until)
         record.call.until = outcome->until;
-    else if (record.call.until < operation_wall_clock(operation) + EFFECT_TIME)
-        record.call.until = operation_wall_clock(operation) + EFFECT_TIME;
-    return land_record(node, &record, error);
+    else if (record.call.until < until)
+        record.call.until = until;
+    operation_land(node, &record);
 }
 
-/* The call failed, and an object is there. */
-static int land_partial(struct operation *operation, struct node *node,
-                        const struct runtime_step *step, const struct runtime_outcome *outcome,
-                        struct error *error)
+/* The call failed and left an object. */
+static void land_partial(struct node *node, const struct runtime_step *step,
+                         const struct runtime_outcome *outcome)
 {
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(operation, node->index);
-    _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
+    _cleanup_(record_unref_p) const struct record *known = operation_known(node);
     struct record record = describe_record(node, step, dependencies);
 
     if (step->action != PLAN_CREATE && known)
         record = *known;
     else
         record.status = RECORD_TAINTED;
-    record.call =
-        (struct record_call){.until = late_create_after_call(operation, step, outcome, known)};
-    take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
-    return land_marked(node, &record, error);
+    record.call = (struct record_call){
+        .until = late_create_after_call(node->operation, step, outcome, known)};
+    record.fields_digest = outcome->now.fields_digest;
+    record.memory = outcome->memory;
+    land_observed(node, &record, outcome);
 }
 
 static bool is_in_doubt(const struct runtime_outcome *outcome)
@@ -244,30 +221,17 @@ static bool is_in_doubt(const struct runtime_outcome *outcome)
            (outcome->certainty == OUTCOME_NOT_SENT && outcome->until);
 }
 
-static int land_failure(struct operation *operation, struct node *node,
-                        const struct runtime_step *step, const struct runtime_outcome *outcome,
-                        struct error *error)
+void operation_confirm(struct node *node, const struct runtime_step *step,
+                       const struct runtime_outcome *outcome)
 {
-    if (is_in_doubt(outcome))
-        return step->action == PLAN_CREATE ? land_doubt(operation, node, outcome, error) : 0;
-    if (outcome->certainty == OUTCOME_KNOWN && outcome->now.presence == PRESENCE_PRESENT)
-        return land_partial(operation, node, step, outcome, error);
-    return step->action == PLAN_CREATE ? land_nothing(operation, node, error) : 0;
-}
-
-int operation_confirm(struct operation *operation, struct node *node,
-                      const struct runtime_step *step, struct runtime_outcome *outcome,
-                      struct error *error)
-{
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(operation, node->index);
-    _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
+    _cleanup_(record_unref_p) const struct record *known = operation_known(node);
     struct record record = describe_record(node, step, dependencies);
 
     record.status = outcome->tainted ? RECORD_TAINTED : RECORD_APPLIED;
-    record.call.until = late_create_after_call(operation, step, outcome, known);
-    take_observation(&record, outcome, operation_ops(node)->flags & RUNTIME_IS_RECORDED);
+    record.call.until = late_create_after_call(node->operation, step, outcome, known);
+    record.fields_digest = outcome->now.fields_digest;
+    record.memory = outcome->memory;
     if (step->action == PLAN_UNCHANGED && known) {
         record.revision = known->revision;
         record.action = known->action;
@@ -278,17 +242,14 @@ int operation_confirm(struct operation *operation, struct node *node,
         if (!record.memory)
             record.memory = known->memory;
     }
-    return land_marked(node, &record, error);
+    land_observed(node, &record, outcome);
 }
 
-void operation_note_reading(struct operation *operation, struct node *node,
-                            const struct runtime_step *step)
+void operation_note_reading(struct node *node, const struct runtime_step *step)
 {
     const struct plan_change *change = operation_change(node);
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(operation, node->index);
-    _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, change->id, NULL);
+    _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
+    _cleanup_(record_unref_p) const struct record *known = operation_known(node);
     _cleanup_(record_unref_p) const struct record *record = NULL;
     struct record like = describe_record(node, step, dependencies);
 
@@ -301,7 +262,7 @@ void operation_note_reading(struct operation *operation, struct node *node,
     }
     record = record_new(&like);
     if (!record_equal(record, known))
-        ledger_land(operation->ledger, &(struct ledger_change){.put = record}, 1, LEDGER_SOON,
+        ledger_land(node->operation->ledger, &(struct ledger_change){.put = record}, 1, LEDGER_SOON,
                     NULL);
 }
 
@@ -317,52 +278,51 @@ void operation_note_warnings(struct node *node, const struct runtime_step *step,
     operation_add_warnings(node->operation, node->index, said);
 }
 
-/* An error of the ledger is not the call's: the ledger keeps what it could not store, and nothing
- * new begins. */
-static int send_step(struct operation *operation, struct node *node, struct runtime_step *step,
-                     struct runtime_outcome *outcome, struct error *error)
+/* Records the outcome of the call. An error of the ledger does not make the call fail: the ledger
+ * keeps what it could not store, and nothing new begins. */
+static void land_outcome(struct node *node, const struct runtime_step *step,
+                         const struct runtime_outcome *outcome, const struct error *failure)
 {
-    struct runtime_call call = operation_call(operation, node->large);
-    int r = operation_ops(node)->apply(step, &call, outcome, error);
+    const struct observation *now = &outcome->now;
 
-    if (r != ERR_CONFLICT) /* after which it is planned and made again */
-        operation_yield(node, STEP_APPLY);
-    if (r < 0) {
-        if (is_in_doubt(outcome)) {
-            free(node->lost);
-            node->lost =
-                str_new_n(error->message, (size_t)(err_hints(error->message) - error->message));
-        }
-        land_failure(operation, node, step, outcome, NULL);
-    } else {
-        operation_set_live(node, outcome->now.result);
-        operation_confirm(operation, node, step, outcome, NULL);
+    if (!failure->code) {
+        operation_set_live(node, now->result);
+        operation_confirm(node, step, outcome);
+    } else if (is_in_doubt(outcome)) {
+        free(node->lost);
+        node->lost =
+            str_new_n(failure->message, (size_t)(err_hints(failure->message) - failure->message));
+        if (step->action == PLAN_CREATE)
+            land_doubt(node, outcome);
+    } else if (outcome->certainty == OUTCOME_KNOWN && now->presence == PRESENCE_PRESENT) {
+        land_partial(node, step, outcome);
+    } else if (step->action == PLAN_CREATE) {
+        land_nothing(node);
     }
-    operation_note_warnings(node, step, outcome);
-    return r < 0 ? r : 0;
 }
 
-int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
-                   struct observation *ret_now, struct error *error)
+int operation_make(struct node *node, struct runtime_step *step, struct runtime_outcome *outcome,
+                   struct error *error)
 {
+    struct operation *operation = node->operation;
     const char *id = operation_change(node)->id;
     struct calls *calls = ledger_calls(operation->ledger);
-    struct runtime_outcome outcome = {0};
-    int r;
+    struct error problem = {0};
+    struct runtime_call call;
 
     if (!calls_begin(calls, id, operation_now(operation)))
         return err_set(error, ERR_UNAVAILABLE, "UnderWay", "another change of it is under way");
     node_move(node, STEP_APPLY, NODE_SENT);
-    r = begin_in_state(operation, node, step, error);
-    if (r >= 0)
-        r = send_step(operation, node, step, &outcome, error);
-    calls_end(calls, id);
-    if (r >= 0) {
-        *ret_now = outcome.now;
-        outcome.now = (struct observation){0};
-    } else {
-        node_move(node, STEP_APPLY, NODE_OUTDATED);
+    if (begin_in_state(node, step, &problem) >= 0) {
+        call = operation_call(operation, node->large);
+        operation_ops(node)->apply(step, &call, outcome, &problem);
+        if (problem.code != ERR_CONFLICT) /* after which it is planned and made again */
+            operation_yield(node, STEP_APPLY);
+        land_outcome(node, step, outcome, &problem);
+        operation_note_warnings(node, step, outcome);
     }
-    outcome_done(&outcome);
-    return r;
+    calls_end(calls, id);
+    if (problem.code)
+        node_move(node, STEP_APPLY, NODE_OUTDATED);
+    return problem.code ? err_copy(error, &problem) : 0;
 }

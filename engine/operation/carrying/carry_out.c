@@ -1,4 +1,4 @@
-/* Visits of steps, and waiting. */
+/* A visit of a step, and the waiting between two visits. */
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
@@ -9,7 +9,7 @@
 #define FIRST_LOOK      250
 #define LAST_LOOK       5000
 #define SUBSCRIBED_LOOK 30000
-/* ms before what failed, and may heal, is tried again: the first time, and at most. */
+/* ms before a step that failed, and may heal, is tried again: the first time, and at most. */
 #define FIRST_RETRY 1000
 #define LAST_RETRY  30000
 
@@ -42,16 +42,16 @@ static void on_object_event(void *arg)
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* A subscription only wakes the node earlier: without one, the object is looked at now and then. So
- * an error is no failure. */
+/* Errors are ignored: a subscription only wakes the node earlier, and without one the object is
+ * looked at now and then. */
 static void subscribe_node(struct node *node)
 {
     _cleanup_target_ struct runtime_target target =
-        operation_target(node, node->operation->plan->changes[node->index].record);
+        operation_target(node, operation_change(node)->record);
     struct runtime_session *session;
 
     if (node->subscription || !operation_ops(node)->subscribe ||
-        operation_session(node->operation, node, &session, NULL) < 0)
+        operation_session(node, &session, NULL) < 0)
         return;
     operation_ops(node)->subscribe(session, &target, on_object_event, node, &node->subscription,
                                    NULL);
@@ -138,7 +138,8 @@ static void list_applied(struct operation *operation)
     }
 }
 
-/* Every apply step has ended: a parked one that releases its dependents does not count. */
+/* DONE when every apply step has ended. A parked one has not, even if it releases its dependents.
+ */
 static enum walk_verdict visit_barrier(struct operation *operation, struct walk_visit *visit)
 {
     const struct steps *steps = operation->steps;
@@ -180,7 +181,7 @@ static bool is_last_half(const struct node *node, uint32_t step)
 {
     const struct steps *steps = node->operation->steps;
     uint32_t apply = steps->apply[node->index], delete = steps->delete[node->index];
-    bool create_first = node->operation->plan->changes[node->index].create_first;
+    bool create_first = operation_change(node)->create_first;
 
     return step == delete ? apply == STEP_NONE || create_first
                           : delete == STEP_NONE || !create_first;
@@ -195,16 +196,15 @@ static bool is_other_half_ended(const struct node *node, uint32_t step)
     return other == STEP_NONE || walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
 }
 
-/* When the new object is created first, the old one is deleted only after the new one is ready.
- * DONE: it may be deleted now. */
+/* DONE: the step may begin. Where the new object is created first, the old one is deleted only when
+ * the new one is ready. */
 static enum walk_verdict wait_for_other_half(const struct node *node, const struct step_node *step)
 {
     const struct operation *operation = node->operation;
     uint32_t apply = operation->steps->apply[node->index];
     enum walk_outcome outcome;
 
-    if (step->kind != STEP_DELETE || apply == STEP_NONE ||
-        !operation->plan->changes[node->index].create_first)
+    if (step->kind != STEP_DELETE || apply == STEP_NONE || !operation_change(node)->create_first)
         return WALK_DONE;
     outcome = walk_outcome(operation->walk, apply);
     if (outcome == WALK_OUTCOME_NONE)
@@ -212,10 +212,10 @@ static enum walk_verdict wait_for_other_half(const struct node *node, const stru
     return outcome == WALK_OUTCOME_DONE ? WALK_DONE : WALK_FAILED;
 }
 
-static void set_visit_result(struct operation *operation, struct node *node,
-                             struct walk_visit *visit, enum walk_verdict verdict,
+static void set_visit_result(struct node *node, struct walk_visit *visit, enum walk_verdict verdict,
                              const struct error *error)
 {
+    struct operation *operation = node->operation;
     enum node_phase phase = node->phases[operation->steps->nodes[visit->node].kind];
 
     node->releases_dependents = verdict == WALK_PARKED && visit->releases_dependents;
@@ -236,7 +236,7 @@ static bool makes_progress(const struct node *node, const struct walk_visit *vis
                            enum walk_verdict verdict, bool has_changed)
 {
     const struct operation *operation = node->operation;
-    bool is_as_it_was = operation->plan->changes[node->index].action == PLAN_UNCHANGED;
+    bool is_as_it_was = operation_change(node)->action == PLAN_UNCHANGED;
 
     if (is_as_it_was && operation->continues && !visit->count)
         return false;
@@ -267,8 +267,8 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     operation_start_result(operation, step->change);
     pthread_mutex_unlock(&operation->lock);
     node->large = &large;
-    verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
-                                       : operation_delete_step(operation, node, visit, &error);
+    verdict = step->kind == STEP_APPLY ? operation_apply_step(node, visit, &error)
+                                       : operation_delete_step(node, visit, &error);
     operation_redact(node, &error);
     slot_give_back(&large);
     node->large = NULL;
@@ -279,7 +279,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))
         operation_trim_node(node);
     pthread_mutex_lock(&operation->lock);
-    set_visit_result(operation, node, visit, verdict, &error);
+    set_visit_result(node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);
     return verdict;
 }

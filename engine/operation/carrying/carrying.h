@@ -49,40 +49,36 @@ void operation_unsubscribe(struct node *node);
 
 /* ---- apply_step.c, delete_step.c ---- */
 
-enum walk_verdict operation_apply_step(struct operation *operation, struct node *node,
-                                       struct walk_visit *visit, struct error *error);
-enum walk_verdict operation_delete_step(struct operation *operation, struct node *node,
-                                        struct walk_visit *visit, struct error *error);
+enum walk_verdict operation_apply_step(struct node *node, struct walk_visit *visit,
+                                       struct error *error);
+enum walk_verdict operation_delete_step(struct node *node, struct walk_visit *visit,
+                                        struct error *error);
 
 /* ---- replan.c ---- */
 
 /* The step to be carried out now: as planned, or planned anew. ERR_CONFLICT PlanStale: it is not
  * what was approved, and the operation ends. */
-int operation_due_step(struct operation *operation, struct node *node, struct runtime_step **ret,
-                       struct error *error);
+int operation_due_step(struct node *node, struct runtime_step **ret, struct error *error);
 /* The same of an object that is to go: record is what State has of it. The step is the node's. */
-int operation_due_removal(struct operation *operation, struct node *node,
-                          const struct record *record, struct error *error);
+int operation_due_removal(struct node *node, const struct record *record, struct error *error);
 /* Plans the deletion anew. */
-int operation_plan_removal_anew(struct operation *operation, struct node *node,
-                                const struct record *record, struct error *error);
+int operation_plan_removal_anew(struct node *node, const struct record *record,
+                                struct error *error);
 
 /* ---- call.c ---- */
 
-/* Carries out a step that makes something, and records it in State before and after. *ret_now: the
- * object after it; the caller cleans it up. */
-int operation_make(struct operation *operation, struct node *node, struct runtime_step *step,
-                   struct observation *ret_now, struct error *error);
+/* Carries out a step that makes something, and records it in State before and after. ret: zeroed by
+ * the caller, who calls outcome_done(). */
+int operation_make(struct node *node, struct runtime_step *step, struct runtime_outcome *ret,
+                   struct error *error);
 /* Adds the warnings of the step, which may be another than was shown, and of its call. Called when
  * the outcome is recorded: its secrets are known then. */
 void operation_note_warnings(struct node *node, const struct runtime_step *step,
                              const struct runtime_outcome *outcome);
 /* Records a resource that is only read, if State does not have it, or has another of the id. */
-void operation_note_reading(struct operation *operation, struct node *node,
-                            const struct runtime_step *step);
+void operation_note_reading(struct node *node, const struct runtime_step *step);
 /* Records that the resource is as wanted. */
-int operation_confirm(struct operation *operation, struct node *node,
-                      const struct runtime_step *step, struct runtime_outcome *outcome,
-                      struct error *error);
+void operation_confirm(struct node *node, const struct runtime_step *step,
+                       const struct runtime_outcome *outcome);
 
 #endif

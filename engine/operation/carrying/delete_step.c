@@ -1,4 +1,4 @@
-/* One visit of an object that is to go: it is deleted, then waited for until it is gone. */
+/* A visit of a delete step: deletes the object, then waits until it is gone. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
@@ -14,13 +14,13 @@ static const char *deposed_name(const struct node *node)
     return node->deposed ? node->deposed : operation_change(node)->deposed;
 }
 
-/* ---- When it is gone ---- */
+/* ---- Records ---- */
 
-/* The object took along what was in it. Of that, the resources that go last are dropped from State
- * now: later nobody may have the right to look at them any more. */
-static size_t drop_last_content(const struct operation *operation, const struct node *node,
-                                struct ledger_change *changes)
+/* Deleting a container deletes its content. Drops the part of it that is deleted last from State,
+ * because later nobody may have the right to read it. */
+static size_t drop_last_content(const struct node *node, struct ledger_change *changes)
 {
+    const struct operation *operation = node->operation;
     size_t n = 0;
 
     for (size_t e = 0; e < operation->inside.count; e++) {
@@ -34,8 +34,8 @@ static size_t drop_last_content(const struct operation *operation, const struct 
     return n;
 }
 
-/* The new object of a replacement is made next. Unless its runtime creates blindly, State keeps an
- * intent of it, so that it is found after a crash. */
+/* Whether the new object of a replacement is made next. Unless its runtime creates blindly, State
+ * keeps an intent of it, so that it is found after a crash. */
 static bool is_to_be_made_anew(const struct node *node)
 {
     const struct plan_change *change = operation_change(node);
@@ -44,9 +44,10 @@ static bool is_to_be_made_anew(const struct node *node)
            !(operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY);
 }
 
-/* What State has of an object that was deleted: nothing, or that a create may make it (again). The
- * action says that what comes is to be deleted: an approval of the deletion covers it (approved.h).
- * until: the time of that create; 0: there is none. */
+/* The record in place of an object that was deleted: NULL, or an intent if a create will make it
+ * anew or a late one may. The action PLAN_DELETE says that the object of a late create is to be
+ * deleted: an approval of the deletion covers it (approved.h). until: the time of that create; 0:
+ * there is none. */
 static const struct record *record_after_deletion(struct node *node, const struct record *record,
                                                   int64_t until)
 {
@@ -65,33 +66,32 @@ static const struct record *record_after_deletion(struct node *node, const struc
     return record_new(&awaited);
 }
 
-/* State gets the record `after` in place of the object's; NULL: none. is_gone: there is no object
- * any more, and State drops what was in it, too. An error is not lost: the ledger keeps what it
- * could not store, and nothing new begins. */
-static void land_removal(struct operation *operation, struct node *node, const struct record *after,
-                         bool is_gone)
+/* Replaces the object's record by `after`; NULL: by none. is_gone: there is no object any more, and
+ * State drops its content, too. Errors are ignored: the ledger keeps what it could not store, and
+ * nothing new begins. */
+static void land_removal(struct node *node, const struct record *after, bool is_gone)
 {
+    struct operation *operation = node->operation;
     _cleanup_free_ struct ledger_change *changes =
         NEW_ARRAY(struct ledger_change, operation->inside.count + 1);
-    size_t n = is_gone ? drop_last_content(operation, node, changes) : 0;
+    size_t n = is_gone ? drop_last_content(node, changes) : 0;
 
     changes[n++] = (struct ledger_change){
         .put = after, .id = operation_change(node)->id, .deposed = deposed_name(node)};
     ledger_land(operation->ledger, changes, n, operation_ledger_when(node), NULL);
 }
 
-static void land_gone(struct operation *operation, struct node *node, const struct record *record,
-                      int64_t until)
+static void land_gone(struct node *node, const struct record *record, int64_t until)
 {
     _cleanup_(record_unref_p) const struct record *after =
         record_after_deletion(node, record, until);
 
-    land_removal(operation, node, after, true);
+    land_removal(node, after, true);
 }
 
 /* ---- The step ---- */
 
-/* NULL: nothing is to be done in the world. */
+/* The step that deletes. NULL: nothing is to be done in the world. */
 static struct runtime_step *deletion_step(const struct node *node)
 {
     struct plan_change *change = operation_change(node);
@@ -119,10 +119,9 @@ static bool is_deleted(const struct runtime_outcome *outcome, const struct runti
                                                 now->uid && !str_equal(now->uid, step->uid));
 }
 
-/* The object is gone. Returns the time until which a create that was not answered may make it
- * again; 0: there is no such create. asked_at: before anybody looked, because a create may come
- * between the look and its answer. If another object has the name, that create may have made it
- * already. */
+/* The time until which a create that was not answered may make the deleted object again; 0: there
+ * is no such create. asked_at: before anybody looked, because a create may come between the look
+ * and its answer. If another object has the name, that create may have made it already. */
 static int64_t late_create_after(const struct node *node, const struct record *record,
                                  const struct runtime_outcome *outcome, int64_t asked_at)
 {
@@ -149,7 +148,7 @@ static int send_deletion(struct node *node, struct runtime_step *step, const str
     node->may_be_replaced = record->call.until > asked_at || (r >= 0 && is_deleted(outcome, step));
     /* State knows before the call counts as ended: nobody finds the record without the object. */
     if (r >= 0 && is_deleted(outcome, step))
-        land_gone(operation, node, record, late_create_after(node, record, outcome, asked_at));
+        land_gone(node, record, late_create_after(node, record, outcome, asked_at));
     operation_note_warnings(node, step, outcome);
     calls_end(calls, id);
     if (r < 0)
@@ -159,48 +158,31 @@ static int send_deletion(struct node *node, struct runtime_step *step, const str
     return r;
 }
 
-/* After a conflict: another object may have the name by now, or the object is not ours any more.
- * 1: nothing is to be done any more. */
-static int look_whether_it_is_ours(struct operation *operation, struct node *node,
-                                   const struct record *record, struct error *error)
+/* After a conflict: plans anew, since another object may have the name by now, or the object is not
+ * ours any more. 1: nothing is to be done any more. */
+static int look_whether_it_is_ours(struct node *node, const struct record *record,
+                                   struct error *error)
 {
     struct error problem = {0};
 
-    if (operation_plan_removal_anew(operation, node, record, &problem) < 0)
+    if (operation_plan_removal_anew(node, record, &problem) < 0)
         return problem.code == ERR_CONFLICT && !str_equal(problem.reason, PLAN_STALE)
                    ? error->code
                    : err_copy(error, &problem);
     return is_left_alone(deletion_step(node)) ? 1 : error->code;
 }
 
-static int read_deleted(struct node *node, const struct record *record,
-                        struct runtime_outcome *outcome, struct error *error)
-{
-    struct runtime_target target = operation_removal_target(record);
-
-    return operation_read(node, &target, node->large, outcome, error);
-}
-
-/* step: NULL if the object is left alone. A step without a uid: there is no object. */
-static enum walk_verdict forget_record(struct operation *operation, struct node *node,
-                                       const struct runtime_step *step)
+/* Drops the record. step: NULL if the object is left alone; without a uid if there is no object. */
+static enum walk_verdict forget_record(struct node *node, const struct runtime_step *step)
 {
     operation_set_action(node, node->was_deleted ? PLAN_DELETE : PLAN_FORGET);
-    land_removal(operation, node, NULL, step && !step->uid);
+    land_removal(node, NULL, step && !step->uid);
     return WALK_DONE;
 }
 
-static enum walk_verdict wait_for_end(struct node *node, const struct observation *now,
-                                      struct walk_visit *visit, struct error *error)
-{
-    err_set(error, ERR_TIMEOUT, "PruneFailed", "being deleted%s%s", now->held_by ? ": " : "",
-            now->held_by ? now->held_by : "");
-    return operation_park(node, visit);
-}
-
-/* It is gone. While a create that was not answered may make it again, State has an intent of it,
- * and the step goes on: it looks once more when the create cannot come any more, or at once if
- * another object has its name. until: as late_create_after() says. */
+/* Ends the step of an object that is gone. While a late create may make it again, the step goes on:
+ * it looks once more when the create cannot come any more, or at once if another object has the
+ * name. until: as late_create_after() says. */
 static enum walk_verdict end_deletion(struct node *node, const struct runtime_outcome *outcome,
                                       int64_t until, struct walk_visit *visit, struct error *error)
 {
@@ -239,11 +221,9 @@ static bool outlasts_creates(const struct node *node, const struct record *recor
     return true;
 }
 
-/* The object goes on under another id of the Spec, as the plan has it: the object has a step to
- * delete it, and is only forgotten. Or this is known only now that the other resource was applied,
- * because that could not be planned at first. */
-static bool goes_on_renamed(const struct operation *operation, const struct node *node,
-                            const struct runtime_step *step)
+/* Whether the object goes on under another id of the Spec, and is only forgotten here. The plan
+ * says so, or the other resource could not be planned at first and was applied since. */
+static bool goes_on_renamed(const struct node *node, const struct runtime_step *step)
 {
     const struct plan_change *change = operation_change(node);
 
@@ -251,19 +231,18 @@ static bool goes_on_renamed(const struct operation *operation, const struct node
         step->action != PLAN_DELETE)
         return false;
     return (step == change->step && change->action == PLAN_FORGET) ||
-           (step->uid && strmap_get(&operation->applied_uids, step->uid));
+           (step->uid && strmap_get(&node->operation->applied_uids, step->uid));
 }
 
-/* The record of the new id knows nothing of a create that may still come. Such a create fails as
- * long as the object exists, so its old id is forgotten, and it may be deleted, afterwards. */
-static enum walk_verdict leave_to_new_id(struct operation *operation, struct node *node,
-                                         const struct record *record, struct walk_visit *visit,
-                                         struct error *error)
+/* Forgets the old id, after the time of a late create: the record of the new id does not have it,
+ * and such a create fails as long as the object exists. */
+static enum walk_verdict leave_to_new_id(struct node *node, const struct record *record,
+                                         struct walk_visit *visit, struct error *error)
 {
-    int64_t left = record->call.until - operation_wall_clock(operation);
+    int64_t left = record->call.until - operation_wall_clock(node->operation);
 
     if (left <= 0)
-        return forget_record(operation, node, NULL);
+        return forget_record(node, NULL);
     err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
             "it goes on under another id; an earlier request to create it was not answered, and "
             "may still be carried out: this id is forgotten in %lld s",
@@ -272,21 +251,20 @@ static enum walk_verdict leave_to_new_id(struct operation *operation, struct nod
     return WALK_PARKED;
 }
 
-static enum walk_verdict visit_deletion(struct operation *operation, struct node *node,
-                                        const struct record *record, struct walk_visit *visit,
-                                        struct error *error)
+static enum walk_verdict visit_deletion(struct node *node, const struct record *record,
+                                        struct walk_visit *visit, struct error *error)
 {
     struct runtime_step *step = deletion_step(node);
-    struct runtime_outcome outcome = {0};
-    enum walk_verdict verdict;
-    int64_t asked_at = operation_wall_clock(operation);
+    struct runtime_target target = operation_removal_target(record);
+    _cleanup_(outcome_done) struct runtime_outcome outcome = {0};
+    int64_t asked_at = operation_wall_clock(node->operation), until;
     bool was_sent = node->phases[STEP_DELETE] == NODE_APPLIED;
     int r;
 
-    if (goes_on_renamed(operation, node, step))
-        return leave_to_new_id(operation, node, record, visit, error);
+    if (goes_on_renamed(node, step))
+        return leave_to_new_id(node, record, visit, error);
     if (is_left_alone(step))
-        return forget_record(operation, node, step);
+        return forget_record(node, step);
     if (step->action == PLAN_DEFERRED) { /* by the runtime, when it was planned anew */
         operation_set_deferred(node, step->reason, error);
         node_move(node, STEP_DELETE, NODE_OUTDATED);
@@ -297,30 +275,29 @@ static enum walk_verdict visit_deletion(struct operation *operation, struct node
     if (outlasts_creates(node, record, asked_at, visit, error))
         return WALK_PARKED;
     operation_set_action(node, PLAN_DELETE);
-    r = was_sent ? read_deleted(node, record, &outcome, error)
+    r = was_sent ? operation_read(node, &target, node->large, &outcome, error)
                  : send_deletion(node, step, record, asked_at, &outcome, error);
     if (r == ERR_CONFLICT && node->phases[STEP_DELETE] == NODE_OUTDATED)
-        r = look_whether_it_is_ours(operation, node, record, error);
-    if (r < 0) {
-        verdict = operation_retry(node, visit, error);
-    } else if (r > 0) {
-        verdict = forget_record(operation, node, deletion_step(node));
-    } else if (is_deleted(&outcome, step)) {
-        int64_t until = late_create_after(node, record, &outcome, asked_at);
-
-        if (was_sent)
-            land_gone(operation, node, record, until);
-        verdict = end_deletion(node, &outcome, until, visit, error);
-    } else {
-        verdict = wait_for_end(node, &outcome.now, visit, error);
+        r = look_whether_it_is_ours(node, record, error);
+    if (r < 0)
+        return operation_retry(node, visit, error);
+    if (r > 0)
+        return forget_record(node, deletion_step(node));
+    if (!is_deleted(&outcome, step)) {
+        err_set(error, ERR_TIMEOUT, "PruneFailed", "being deleted%s%s",
+                outcome.now.held_by ? ": " : "", outcome.now.held_by ? outcome.now.held_by : "");
+        return operation_park(node, visit);
     }
-    outcome_done(&outcome);
-    return verdict;
+    until = late_create_after(node, record, &outcome, asked_at);
+    if (was_sent)
+        land_gone(node, record, until);
+    return end_deletion(node, &outcome, until, visit, error);
 }
 
-enum walk_verdict operation_delete_step(struct operation *operation, struct node *node,
-                                        struct walk_visit *visit, struct error *error)
+enum walk_verdict operation_delete_step(struct node *node, struct walk_visit *visit,
+                                        struct error *error)
 {
+    struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
     _cleanup_(record_unref_p) const struct record *record =
         ledger_get(operation->ledger, change->id, deposed_name(node));
@@ -332,10 +309,10 @@ enum walk_verdict operation_delete_step(struct operation *operation, struct node
         return WALK_FAILED;
     r = ledger_check(operation->ledger, error);
     if (r >= 0)
-        r = operation_due_removal(operation, node, record, error);
+        r = operation_due_removal(node, record, error);
     if (r < 0)
         return operation_retry(node, visit, error);
     if (node->stays || (change->resource && change->create_first && !node->deposed))
         return WALK_DONE; /* the other half found that nothing has to be replaced */
-    return visit_deletion(operation, node, record, visit, error);
+    return visit_deletion(node, record, visit, error);
 }

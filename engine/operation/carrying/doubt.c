@@ -17,7 +17,7 @@ static bool is_lost(const struct record *record)
     return record && record->lost_revision;
 }
 
-/* ---- What a person says ---- */
+/* ---- Words of a person ---- */
 
 /* The extensions in which a person settles what becomes of the change's object. A Spec that is
  * being deleted has them, too, though nothing of it is wanted any more. Borrowed. */
@@ -95,19 +95,6 @@ int operation_check_lost(const struct node *node, const struct record *record,
 
 /* ---- Settling ---- */
 
-/* extensions: those to look it up by; NULL: those in State. */
-static int read_doubtful(struct node *node, const struct record *record,
-                         const struct value *extensions, struct runtime_outcome *outcome,
-                         struct error *error)
-{
-    struct runtime_target target = operation_removal_target(record);
-
-    target.attributes = record->attributes;
-    if (extensions)
-        target.extensions = extensions;
-    return operation_read(node, &target, node->large, outcome, error);
-}
-
 /* The object that was found is ours, and is recorded as it is. Values that were secret in the
  * attributes are marked as secret in the result. */
 static int land_found(struct operation *operation, const struct record *record,
@@ -172,7 +159,8 @@ static int wait_for_effect(const struct node *node, const struct record *record,
                    node->lost ? ")" : "", (long long)record->revision);
 }
 
-/* What leaves, and has an import id in the Spec, is looked up by it. NULL: there is none. */
+/* The extensions with the import id by which an object that leaves is looked up; NULL: there is
+ * none. */
 static const struct value *import_words(const struct node *node)
 {
     const struct value *words = operation_change(node)->resource ? NULL : settling_words(node);
@@ -180,8 +168,9 @@ static const struct value *import_words(const struct node *node)
     return value_get(words, IMPORT_ID) ? words : NULL;
 }
 
-/* A read can tell. What was lost is found by an import id alone; and what is wanted, and is settled
- * by a person, is planned as the person says. */
+/* Whether a read can tell if the object is there. An object that was lost with State is found by an
+ * import id alone. A resource of the Spec that a person has settled is planned as that person says.
+ */
 static bool is_to_be_found(const struct node *node, const struct record *record)
 {
     if (import_words(node))
@@ -199,13 +188,13 @@ static int refuse_reference(void *arg, const char *text, struct error *error)
                    text);
 }
 
-static int look_for_object(struct operation *operation, struct node *node,
-                           const struct record *doubtful, const struct record **ret,
-                           struct error *error)
+static int look_for_object(struct node *node, const struct record *doubtful,
+                           const struct record **ret, struct error *error)
 {
     const struct value *words = import_words(node);
     struct record unknown = *doubtful; /* whatever an older State has of it */
-    struct runtime_outcome outcome = {0};
+    struct runtime_target target;
+    _cleanup_(outcome_done) struct runtime_outcome outcome = {0};
     struct error problem = {0};
     int r = ref_each(words, refuse_reference, NULL, error);
 
@@ -214,27 +203,26 @@ static int look_for_object(struct operation *operation, struct node *node,
     unknown.status = RECORD_CREATING;
     unknown.memory = unknown.result = NULL;
     unknown.uid = NULL;
-    r = read_doubtful(node, &unknown, words, &outcome, &problem);
-
+    target = operation_removal_target(&unknown);
+    target.attributes = unknown.attributes;
+    if (words)
+        target.extensions = words;
+    r = operation_read(node, &target, node->large, &outcome, &problem);
     if (r == ERR_UNSUPPORTED) {
-        r = 0;
         *ret = record_ref(doubtful);
-    } else if (r < 0) {
-        err_copy(error, &problem);
-    } else if (outcome.now.presence == PRESENCE_PRESENT) {
-        r = land_found(operation, doubtful, words, &outcome, ret, error);
-    } else if (words) {
-        r = err_set(error, ERR_INVALID, "ImportFailed",
-                    "extensions[" IMPORT_ID "]: no object is found by it");
-    } else {
-        r = land_absent(operation, doubtful, error);
+        return 0;
     }
-    outcome_done(&outcome);
-    return r;
+    if (r < 0)
+        return err_copy(error, &problem);
+    if (outcome.now.presence == PRESENCE_PRESENT)
+        return land_found(node->operation, doubtful, words, &outcome, ret, error);
+    if (words)
+        return err_set(error, ERR_INVALID, "ImportFailed",
+                       "extensions[" IMPORT_ID "]: no object is found by it");
+    return land_absent(node->operation, doubtful, error);
 }
 
-int operation_settle_doubt(struct operation *operation, struct node *node,
-                           const struct record **record, struct error *error)
+int operation_settle_doubt(struct node *node, const struct record **record, struct error *error)
 {
     const struct record *doubtful = *record, *settled = NULL;
     bool is_named = is_lost(doubtful) && import_words(node);
@@ -245,9 +233,9 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
     if (operation_is_in_flight(node, doubtful))
         return wait_for_effect(node, doubtful, error);
     if (!operation_change(node)->resource && is_said_absent(doubtful, settling_words(node)))
-        r = land_absent(operation, doubtful, error);
+        r = land_absent(node->operation, doubtful, error);
     else if (is_to_be_found(node, doubtful))
-        r = look_for_object(operation, node, doubtful, &settled, error);
+        r = look_for_object(node, doubtful, &settled, error);
     else
         return 0;
     if (r < 0) {

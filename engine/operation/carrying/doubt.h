@@ -25,8 +25,7 @@ void operation_in_flight_until(const struct record *record, char ret_text[TIMEST
  * what a person says of it. *record is replaced; NULL: there is no object. Where it cannot be
  * found, the record stays as it is: doubtful. ERR_CONFLICT OutcomeUnknown: the object may still be
  * made, and is not looked for yet. */
-int operation_settle_doubt(struct operation *operation, struct node *node,
-                           const struct record **record, struct error *error);
+int operation_settle_doubt(struct node *node, const struct record **record, struct error *error);
 /* Nobody but a person can tell whether the record's object is there. record: NULL is allowed. */
 bool operation_is_doubtful(const struct record *record);
 /* ERR_CONFLICT OutcomeUnknown, StateLost: what a person has to do. */

@@ -1,4 +1,4 @@
-/* What State has to know before anything is changed. */
+/* The changes of State that are saved before anything is changed in the world. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
@@ -26,7 +26,7 @@ static void changes_done(struct state_changes *batch)
     free(batch->items);
 }
 
-/* ---- What each change needs ---- */
+/* ---- Needs of each change ---- */
 
 /* Its id has another type now: the object goes on under a name of its own, to be deleted. */
 static bool makes_way(const struct operation *operation, const struct plan_change *change)
@@ -56,14 +56,6 @@ static bool is_void_intent(const struct plan_change *change)
            change->record->status == RECORD_INTENT;
 }
 
-static const struct record *make_intent(const struct operation *operation, uint32_t index)
-{
-    const struct plan_change *change = &operation->plan->changes[index];
-
-    return operation_intent(&operation->nodes[index], change->action,
-                            operation_late_create(operation, change->record));
-}
-
 /* ---- All of them ---- */
 
 int operation_record_intents(struct operation *operation, struct error *error)
@@ -80,7 +72,7 @@ int operation_record_intents(struct operation *operation, struct error *error)
         struct node *node = &operation->nodes[i];
 
         if (makes_way(operation, change))
-            add_change(&batch, (struct ledger_change){.put = operation_depose(operation, node)});
+            add_change(&batch, (struct ledger_change){.put = operation_depose(node)});
         if (makes_way(operation, change) || is_void_intent(change))
             add_change(&batch,
                        (struct ledger_change){.id = change->id, .deposed = change->deposed});
@@ -88,11 +80,17 @@ int operation_record_intents(struct operation *operation, struct error *error)
             is_needed ||
             (!change->error && (change->action == PLAN_DELETE || change->action == PLAN_REPLACE));
     }
-    for (uint32_t i = 0; i < plan->n_changes; i++)
-        if (needs_intent(&operation->nodes[i], &plan->changes[i])) {
-            add_change(&batch, (struct ledger_change){.put = make_intent(operation, i)});
-            node_move(&operation->nodes[i], STEP_APPLY, NODE_INTENDED);
-        }
+    for (uint32_t i = 0; i < plan->n_changes; i++) {
+        struct plan_change *change = &plan->changes[i];
+        struct node *node = &operation->nodes[i];
+        int64_t late = operation_late_create(operation, change->record);
+
+        if (!needs_intent(node, change))
+            continue;
+        add_change(&batch,
+                   (struct ledger_change){.put = operation_intent(node, change->action, late)});
+        node_move(node, STEP_APPLY, NODE_INTENDED);
+    }
     /* Before deletions State is written even without changes: that fails if another leader is at
      * work. */
     if (r >= 0 && (batch.count || is_needed))
@@ -104,13 +102,12 @@ int operation_record_intents(struct operation *operation, struct error *error)
 }
 
 /* An earlier create may still come: the intent has its time. */
-static bool may_be_dropped(const struct operation *operation, const struct node *node)
+static bool may_be_dropped(const struct node *node)
 {
-    _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    _cleanup_(record_unref_p) const struct record *known = operation_known(node);
 
     return node->phases[STEP_APPLY] == NODE_INTENDED && known && known->status == RECORD_INTENT &&
-           !operation_late_create(operation, known);
+           !operation_late_create(node->operation, known);
 }
 
 void operation_drop_intents(struct operation *operation)
@@ -118,7 +115,7 @@ void operation_drop_intents(struct operation *operation)
     struct state_changes batch = {0};
 
     for (uint32_t i = 0; i < operation->plan->n_changes; i++)
-        if (may_be_dropped(operation, &operation->nodes[i]))
+        if (may_be_dropped(&operation->nodes[i]))
             add_change(&batch, (struct ledger_change){.id = operation->plan->changes[i].id});
     if (batch.count)
         ledger_land(operation->ledger, batch.items, batch.count, LEDGER_SOON, NULL);

@@ -12,7 +12,7 @@
 /* Changes of a stale plan that one message names; the rest is counted. */
 #define NAMED_CHANGES 3
 
-/* ---- What is left out ---- */
+/* ---- Changes that are not covered ---- */
 
 static void defer_change(struct plan_change *change, const char *reason)
 {
@@ -37,9 +37,9 @@ static void leave_uncovered(struct node *node)
     node->approval = APPROVAL_MISSING;
 }
 
-/* ---- What cannot be compared yet ---- */
+/* ---- Changes that cannot be compared yet ---- */
 
-/* Of each change: whether it, or anything that it depends on, near or far, cannot be planned now.
+/* For each change: true if it, or anything that it depends on, near or far, cannot be planned now.
  */
 static bool *find_undecided(const struct operation *operation)
 {
@@ -60,15 +60,14 @@ static bool *find_undecided(const struct operation *operation)
     return undecided;
 }
 
-/* For example, what a create in doubt gives was known when the plan was approved, and is not now.
- * The change is compared when that is known, right before it begins, or it does not begin at all.
- */
+/* A value may have been known when the plan was approved, and not be known now: of an object whose
+ * create is in doubt, for example. The change is compared right before it begins, or does not begin
+ * at all. */
 static void compare_later(struct node *node)
 {
-    struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
 
-    if (approved_plan_check_known(operation->config.approved, change, NULL) >= 0)
+    if (approved_plan_check_known(node->operation->config.approved, change, NULL) >= 0)
         node->approval = APPROVAL_LATER;
     else
         defer_change(change, "what it depends on cannot be planned yet");
@@ -113,27 +112,21 @@ static int refuse_stale_plan(struct operation *operation, const struct buf *name
     return error->code;
 }
 
-static int check_change(const struct node *node, struct error *error)
-{
-    const struct approved_plan *approved = node->operation->config.approved;
-    const struct plan_change *change = operation_change(node);
-
-    return node->approval == APPROVAL_LATER ? approved_plan_check_known(approved, change, error)
-                                            : approved_plan_check(approved, change, error);
-}
-
 int operation_check_approved(struct operation *operation, struct error *error)
 {
     _cleanup_buf_ struct buf named = BUF_INIT;
     size_t n_stale = 0;
 
     for (size_t i = 0; operation->config.approved && i < operation->plan->n_changes; i++) {
+        const struct plan_change *change = &operation->plan->changes[i];
+        bool is_later = operation->nodes[i].approval == APPROVAL_LATER;
         struct error problem = {0};
+        int r = is_later ? approved_plan_check_known(operation->config.approved, change, &problem)
+                         : approved_plan_check(operation->config.approved, change, &problem);
 
-        if (check_change(&operation->nodes[i], &problem) >= 0 || n_stale++ >= NAMED_CHANGES)
+        if (r >= 0 || n_stale++ >= NAMED_CHANGES)
             continue;
-        buf_printf(&named, "%s%s: %s", named.length ? "; " : "", operation->plan->changes[i].id,
-                   problem.message);
+        buf_printf(&named, "%s%s: %s", named.length ? "; " : "", change->id, problem.message);
     }
     return n_stale ? refuse_stale_plan(operation, &named, n_stale, error) : 0;
 }

@@ -1,11 +1,11 @@
-/* What depends on all changes: it is decided when every change is planned. */
+/* Decisions that depend on all changes, made when every change is planned. */
 #include <stdlib.h>
 
 #include "engine/base/strmap.h"
 #include "engine/operation/carrying/doubt.h"
 #include "engine/operation/planning/planning.h"
 
-/* ---- What goes with something else, or goes on ---- */
+/* ---- Content, and objects with another id ---- */
 
 int operation_guard_content(const struct node *node, struct error *error)
 {
@@ -103,20 +103,14 @@ static int make_steps(struct operation *operation, struct error *error)
 
 /* ---- The whole ---- */
 
-/* The creation of a resource that planning waited for; NULL: there is none. */
-static const struct plan_change *find_awaited(const struct operation *operation)
-{
-    for (size_t i = 0; operation->config.for_approval && i < operation->plan->n_changes; i++)
-        if (operation_late_create(operation, operation->plan->changes[i].record))
-            return &operation->plan->changes[i];
-    return NULL;
-}
-
 static int describe_timeout(const struct operation *operation, struct error *error)
 {
-    const struct plan_change *awaited = find_awaited(operation);
+    const struct plan_change *awaited = NULL; /* its creation is */
     int64_t left;
 
+    for (size_t i = 0; operation->config.for_approval && i < operation->plan->n_changes; i++)
+        if (!awaited && operation_late_create(operation, operation->plan->changes[i].record))
+            awaited = &operation->plan->changes[i];
     if (!awaited)
         return err_set(error, ERR_TIMEOUT, "Timeout",
                        "planning did not come to its end: out of time");

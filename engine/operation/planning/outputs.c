@@ -7,7 +7,7 @@
 #include "engine/operation/planning/planning.h"
 #include "engine/spec/ref.h"
 
-/* ---- Which there are ---- */
+/* ---- List ---- */
 
 static int list_output(void *arg, const char *text, struct error *error)
 {
@@ -37,7 +37,7 @@ void operation_list_outputs(struct operation *operation)
     }
 }
 
-/* ---- What is kept ---- */
+/* ---- Values ---- */
 
 /* Copies of the outputs, in their order; null for those that are not there. */
 static const struct value *copy_outputs(const struct output *outputs, const struct value *live)
@@ -76,7 +76,7 @@ static void take_outputs(struct node *node, const struct value *copies, const st
 void operation_set_live(struct node *node, const struct value *live)
 {
     struct operation *operation = node->operation;
-    const struct record *record = operation->plan->changes[node->index].record;
+    const struct record *record = operation_change(node)->record;
     _cleanup_value_ const struct value *attributes = NULL, *sent = NULL, *both = NULL;
     _cleanup_value_ const struct value *copies = NULL;
 

@@ -1,4 +1,4 @@
-/* What is to be done to one resource. */
+/* Plans one change. */
 #include "engine/operation/carrying/doubt.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/spec/moved.h"
@@ -11,13 +11,13 @@ void planned_done(struct planned *planned)
     *planned = (struct planned){0};
 }
 
-static int ask_runtime(struct operation *operation, struct node *node,
-                       const struct runtime_target *target, const struct observation *hint,
-                       struct runtime_step **ret, struct error *error)
+static int ask_runtime(struct node *node, const struct runtime_target *target,
+                       const struct observation *hint, struct runtime_step **ret,
+                       struct error *error)
 {
-    struct runtime_call call = operation_call(operation, node->large);
+    struct runtime_call call = operation_call(node->operation, node->large);
     struct runtime_session *session = NULL;
-    int r = operation_session(operation, node, &session, error);
+    int r = operation_session(node, &session, error);
 
     return r < 0 ? r : operation_ops(node)->plan(session, target, hint, &call, ret, error);
 }
@@ -29,23 +29,24 @@ int64_t operation_asked_at(const struct node *node, bool is_due)
                : operation_wall_clock(node->operation);
 }
 
-/* ---- What leaves ---- */
+/* ---- Removals ---- */
 
 /* Plans the deletion of a recorded object. */
-static int plan_removal(struct operation *operation, struct node *node, enum target_part part,
-                        const struct record *record, const struct observation *hint,
-                        struct runtime_step **ret, struct error *error)
+static int plan_removal(struct node *node, enum target_part part, const struct record *record,
+                        const struct observation *hint, struct runtime_step **ret,
+                        struct error *error)
 {
     struct runtime_target target = operation_removal_target(record);
 
     target.part = part;
-    return ask_runtime(operation, node, &target, hint, ret, error);
+    return ask_runtime(node, &target, hint, ret, error);
 }
 
-/* There is no object of ours, and a create that was not answered, or whose answer an earlier
- * process got, may still make it: State keeps the record until that cannot happen any more. Another
- * object of the name does not rule it out: somebody may delete that one. asked_at: before anybody
- * looked, because the create may come between the look and its answer. */
+/* ERR_UNAVAILABLE OutcomeUnknown: there is no object of ours, but a create that was not answered,
+ * or whose answer an earlier process got, may still make it. State keeps the record until that
+ * cannot happen any more. Another object of the name does not rule it out: somebody may delete that
+ * one. asked_at: before anybody looked, because the create may come between the look and its
+ * answer. */
 static int expect_late_create(const struct operation *operation, const struct record *record,
                               const struct runtime_step *step, int64_t asked_at,
                               struct error *error)
@@ -63,9 +64,10 @@ static int expect_late_create(const struct operation *operation, const struct re
                    step->uid ? ", once the object that has its name now is gone" : "");
 }
 
-static int plan_leaving(struct operation *operation, struct node *node, const struct record *record,
-                        bool is_due, struct planned *ret, struct error *error)
+static int plan_leaving(struct node *node, const struct record *record, bool is_due,
+                        struct planned *ret, struct error *error)
 {
+    struct operation *operation = node->operation;
     int64_t asked_at = operation_asked_at(node, is_due);
     bool prunes = !operation->spec || operation->spec->policy.prune;
     int r;
@@ -87,8 +89,7 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
         return operation_hold_doubtful(record, error);
     }
     ret->action = PLAN_UNKNOWN;
-    r = plan_removal(operation, node, TARGET_WHOLE, record, is_due ? NULL : &node->hint, &ret->step,
-                     error);
+    r = plan_removal(node, TARGET_WHOLE, record, is_due ? NULL : &node->hint, &ret->step, error);
     if (r >= 0)
         r = expect_late_create(operation, record, ret->step, asked_at, error);
     if (r >= 0)
@@ -98,25 +99,25 @@ static int plan_leaving(struct operation *operation, struct node *node, const st
     return r;
 }
 
-/* ---- What is wanted ---- */
+/* ---- Resources of the Spec ---- */
 
-/* The object cannot be changed into what is wanted: plans the two halves of its replacement. An old
- * object that has just gone, and may come back, is planned again when its deletion is due. */
-static int plan_replacement(struct operation *operation, struct node *node,
-                            const struct runtime_target *target, struct planned *ret,
-                            struct error *error)
+/* Plans the two halves of a replacement. If the old object has just gone, and may come back, its
+ * deletion is planned again when it is due. */
+static int plan_replacement(struct node *node, const struct runtime_target *target,
+                            struct planned *ret, struct error *error)
 {
+    struct operation *operation = node->operation;
     int64_t asked_at = operation_wall_clock(operation);
     struct runtime_target anew = *target;
     struct runtime_step *step = NULL;
-    int r = plan_removal(operation, node, TARGET_OLD, target->prior, NULL, &ret->removal, error);
+    int r = plan_removal(node, TARGET_OLD, target->prior, NULL, &ret->removal, error);
 
     if (r >= 0 && expect_late_create(operation, target->prior, ret->removal, asked_at, NULL) < 0)
         node_move(node, STEP_DELETE, NODE_OUTDATED);
     anew.part = TARGET_NEW;
     anew.prior = NULL;
     if (r >= 0)
-        r = ask_runtime(operation, node, &anew, NULL, &step, error);
+        r = ask_runtime(node, &anew, NULL, &step, error);
     if (r < 0) {
         err_wrap(error, "planning its replacement");
         return r;
@@ -128,9 +129,10 @@ static int plan_replacement(struct operation *operation, struct node *node,
     return 0;
 }
 
-static void remember_resolved(struct operation *operation, struct node *node,
-                              const struct runtime_target *target, const struct runtime_step *step)
+static void remember_resolved(struct node *node, const struct runtime_target *target,
+                              const struct runtime_step *step)
 {
+    struct operation *operation = node->operation;
     pthread_mutex_lock(&operation->lock);
     value_assign(&node->attributes,
                  step && step->attributes ? step->attributes : target->attributes);
@@ -141,8 +143,8 @@ static void remember_resolved(struct operation *operation, struct node *node,
         operation_set_live(node, step->result);
 }
 
-/* What State had when planning began is gone, deleted for a replacement, say: what is wanted is a
- * new object. A runtime that finds objects by State alone would look for another one to adopt. */
+/* TARGET_NEW if the object that State had when planning began is gone, deleted for a replacement,
+ * say. A runtime that finds objects by State alone would else look for another one to adopt. */
 static enum target_part target_part_of(const struct node *node, const struct record *prior)
 {
     bool is_blind = operation_ops(node)->flags & RUNTIME_CREATES_BLINDLY;
@@ -150,21 +152,12 @@ static enum target_part target_part_of(const struct node *node, const struct rec
     return is_blind && operation_change(node)->record && !prior ? TARGET_NEW : TARGET_WHOLE;
 }
 
-/* Takes the runtime's answer. */
-static int take_answer(const struct record *record, struct planned *ret, struct error *error)
+static int plan_resource(struct node *node, const struct record *record, bool is_due,
+                         struct planned *ret, struct error *error)
 {
-    ret->action = ret->step->action;
-    ret->is_only_read = ret->step->is_only_read;
-    ret->has_unknown = ret->has_unknown || ret->action == PLAN_READ;
-    return ret->is_only_read ? operation_check_reading(record, error) : 0;
-}
-
-static int plan_resource(struct operation *operation, struct node *node,
-                         const struct record *record, bool is_due, struct planned *ret,
-                         struct error *error)
-{
+    struct operation *operation = node->operation;
     const struct record *prior = operation_prior(record);
-    const struct plan_change *change = &operation->plan->changes[node->index];
+    const struct plan_change *change = operation_change(node);
     const struct resource *resource = change->resource;
     _cleanup_value_ const struct value *attributes = NULL, *written = NULL, *extensions = NULL;
     const struct approved_plan *approved = operation->config.approved;
@@ -179,9 +172,8 @@ static int plan_resource(struct operation *operation, struct node *node,
     int r;
 
     slot_give_back(node->large); /* others may have to be read first */
-    r = operation_resolve(operation, resource->attributes, is_due, &attributes, error);
-
     ret->action = PLAN_UNKNOWN;
+    r = operation_resolve(operation, resource->attributes, is_due, &attributes, error);
     if (r >= 0)
         r = operation_resolve(operation, resource->extensions, is_due, &written, error);
     if (r < 0)
@@ -190,39 +182,43 @@ static int plan_resource(struct operation *operation, struct node *node,
     target.attributes = attributes;
     target.extensions = extensions;
     ret->has_unknown = value_has_unknown(attributes) || value_has_unknown(extensions);
-    r = ask_runtime(operation, node, &target, is_due ? NULL : &node->hint, &ret->step, error);
+    r = ask_runtime(node, &target, is_due ? NULL : &node->hint, &ret->step, error);
     if (r >= 0 && target.prior && prior->lost_revision && ret->step->action == PLAN_CREATE) {
         /* State is older than the Spec, and the object that it knows is gone. Only the Spec can
          * name the one that took its place: it is planned as if State knew none. */
         plan_step_free(TAKE(ret->step));
         target.prior = NULL;
-        r = ask_runtime(operation, node, &target, NULL, &ret->step, error);
+        r = ask_runtime(node, &target, NULL, &ret->step, error);
     }
     if (r >= 0 && prior && !target.prior)
         r = operation_check_doubtful(prior, resource->extensions, ret->step, error);
-    remember_resolved(operation, node, &target, r >= 0 ? ret->step : NULL);
-    if (r >= 0)
-        r = take_answer(record, ret, error);
+    remember_resolved(node, &target, r >= 0 ? ret->step : NULL);
     if (r < 0)
         return r;
-    return ret->action == PLAN_REPLACE ? plan_replacement(operation, node, &target, ret, error) : 0;
+    ret->action = ret->step->action;
+    ret->is_only_read = ret->step->is_only_read;
+    ret->has_unknown = ret->has_unknown || ret->action == PLAN_READ;
+    if (ret->is_only_read)
+        return operation_check_reading(record, error);
+    return ret->action == PLAN_REPLACE ? plan_replacement(node, &target, ret, error) : 0;
 }
 
-int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
-                       bool is_due, struct planned *ret, struct error *error)
+int operation_plan_one(struct node *node, const struct record *prior, bool is_due,
+                       struct planned *ret, struct error *error)
 {
-    const struct plan_change *change = &operation->plan->changes[node->index];
+    const struct plan_change *change = operation_change(node);
 
     if (!change->resource)
-        return plan_leaving(operation, node, change->record, is_due, ret, error);
-    return plan_resource(operation, node, prior, is_due, ret, error);
+        return plan_leaving(node, change->record, is_due, ret, error);
+    return plan_resource(node, prior, is_due, ret, error);
 }
 
-int operation_plan_removal(struct operation *operation, struct node *node, const struct record *old,
-                           struct planned *ret, struct error *error)
+int operation_plan_removal(struct node *node, const struct record *old, struct planned *ret,
+                           struct error *error)
 {
+    struct operation *operation = node->operation;
     int64_t asked_at = operation_wall_clock(operation);
-    int r = plan_removal(operation, node, TARGET_OLD, old, NULL, &ret->removal, error);
+    int r = plan_removal(node, TARGET_OLD, old, NULL, &ret->removal, error);
 
     return r < 0 ? r : expect_late_create(operation, old, ret->removal, asked_at, error);
 }

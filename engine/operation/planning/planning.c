@@ -35,8 +35,7 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
             members[n] = &operation->nodes[i];
             targets[n++] = operation_target(&operation->nodes[i], plan->changes[i].record);
         }
-    if (n && binding->runtime->ops->prefetch &&
-        operation_session(operation, members[0], &session, NULL) >= 0)
+    if (n && binding->runtime->ops->prefetch && operation_session(members[0], &session, NULL) >= 0)
         binding->runtime->ops->prefetch(session, targets, n, &call, hints, NULL);
     for (size_t i = 0; i < n; i++) {
         members[i]->hint = hints[i];
@@ -51,8 +50,8 @@ static size_t room_left(size_t used, size_t most)
     return used < most ? most - used : 0;
 }
 
-/* A thorough plan is for a person to read: nothing is left out, as long as there is room. One visit
- * at a time takes of that, and each all that it needs. */
+/* Leaves nothing out as long as there is room, since a person reads a thorough plan. One visit at a
+ * time takes room, as much as it needs. */
 static void compare_thoroughly(struct operation *operation, const struct value *before,
                                const struct value *after, struct diff *ret)
 {
@@ -92,7 +91,7 @@ static void show_difference(struct operation *operation, struct plan_change *cha
             change->diff->fields[i].from = REDACTED;
 }
 
-/* The diff and the digest are all that is kept of the objects. */
+/* Makes the diff and the digest, and frees the objects themselves. */
 static void summarise_objects(struct node *node, const struct runtime_step *shown)
 {
     struct operation *operation = node->operation;
@@ -121,7 +120,7 @@ static void settle_unchanged(struct node *node)
         plan_step_free(TAKE(change->step));
 }
 
-/* State forgets the object. */
+/* Says why an object stays that State forgets. */
 static void explain_forgotten(struct plan_change *change)
 {
     if (change->is_only_read || (change->step && !change->step->uid))
@@ -159,9 +158,9 @@ static void take_planned(struct node *node, struct planned *planned)
     planned_done(planned);
 }
 
-/* A call of an earlier operation may still be in flight, and change what State has of the resource.
- * 1: a short call, or the plan is to be approved: it is waited for. 0: there is none, or it takes
- * long: then the change is deferred. */
+/* A call of an earlier operation may still be in flight, and change the record. 1: wait for it,
+ * since it is short, or the plan is to be approved. 0: there is none, or it takes long: then the
+ * change is deferred. */
 static int wait_for_call(struct operation *operation, struct plan_change *change,
                          struct walk_visit *visit)
 {
@@ -187,7 +186,6 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
  * change is deferred. */
 static bool may_still_be_made(struct node *node)
 {
-    struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
     char until[TIMESTAMP_SIZE];
 
@@ -196,7 +194,7 @@ static bool may_still_be_made(struct node *node)
     operation_in_flight_until(change->record, until);
     change->action = PLAN_DEFERRED;
     change->reason =
-        operation_text(operation,
+        operation_text(node->operation,
                        "its creation was begun, and may still take effect: it is left "
                        "alone until %s, so that nothing is made twice. " OPERATION_SETTLE_AT_ONCE,
                        until, (long long)change->record->revision);
@@ -220,9 +218,9 @@ static void refresh_record(struct operation *operation, struct plan_change *chan
     change->record = now;
 }
 
-/* The resource was planned as one without an object, which a create of ours may still make. A plan
- * that is to be approved is not made meanwhile: it would be stale. asked_at: before anybody looked.
- */
+/* Whether a plan that is to be approved has to wait, because it would be stale: the resource was
+ * planned as one without an object, which a create of ours may still make. asked_at: before anybody
+ * looked. */
 static bool is_create_awaited(const struct operation *operation, const struct plan_change *change,
                               const struct planned *planned, const struct error *problem,
                               int64_t asked_at)
@@ -260,7 +258,7 @@ static void conclude_change(struct node *node, struct planned *planned, struct e
     else
         take_planned(node, planned);
     pthread_mutex_lock(&operation->lock);
-    operation_hold_change(operation, node);
+    operation_hold_change(node);
     pthread_mutex_unlock(&operation->lock);
 }
 
@@ -287,9 +285,9 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     }
     node->large = &large;
     if (operation_check_moved(change, &error) >= 0 &&
-        operation_settle_doubt(operation, node, &change->record, &error) >= 0) {
+        operation_settle_doubt(node, &change->record, &error) >= 0) {
         operation_take_moved(operation, change);
-        operation_plan_one(operation, node, change->record, false, &planned, &error);
+        operation_plan_one(node, change->record, false, &planned, &error);
     }
     is_late = error.code == ERR_TIMEOUT && operation_now(operation) >= deadline;
     if (is_create_awaited(operation, change, &planned, &error, asked_at))

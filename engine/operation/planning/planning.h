@@ -69,11 +69,11 @@ int64_t operation_asked_at(const struct node *node, bool is_due);
 
 /* Plans one change with what is known now. prior: what State has of the resource, or NULL. is_due:
  * everything that it depends on is applied. */
-int operation_plan_one(struct operation *operation, struct node *node, const struct record *prior,
-                       bool is_due, struct planned *ret, struct error *error);
+int operation_plan_one(struct node *node, const struct record *prior, bool is_due,
+                       struct planned *ret, struct error *error);
 /* Plans only the deletion of the old object of a replacement: ret->removal. */
-int operation_plan_removal(struct operation *operation, struct node *node, const struct record *old,
-                           struct planned *ret, struct error *error);
+int operation_plan_removal(struct node *node, const struct record *old, struct planned *ret,
+                           struct error *error);
 
 /* ---- target.c ---- */
 

@@ -1,4 +1,4 @@
-/* Objects that are only read: they are not ours, and State has no more of them than that. */
+/* Objects that are only read: they are not ours, and their records say nothing but that. */
 #include "engine/operation/carrying/doubt.h"
 #include "engine/operation/planning/planning.h"
 
@@ -14,8 +14,8 @@ int operation_check_reading(const struct record *record, struct error *error)
     if (!operation_prior(record) || is_unknown)
         return 0;
     return err_set(error, ERR_INVALID, "InvalidSpec",
-                   "what is only read cannot have the id of an object that was made for this Spec: "
-                   "give it another id");
+                   "a data source cannot have the id of an object that this Spec created: give it "
+                   "another id");
 }
 
 /* Nothing is done to what is unchanged, and a reading changes nothing. */
@@ -35,28 +35,20 @@ void operation_note_planned(struct node *node)
         node->is_behind_change = operation->nodes[graph->dependencies[e]].is_behind_change;
 }
 
-static bool is_changed_before(const struct operation *operation, const struct resource *resource)
+bool operation_is_too_early(const struct node *node)
 {
-    const struct spec_dependencies *direct =
-        &operation->spec->dependencies[spec_index(operation->spec, resource)];
+    const struct operation *operation = node->operation;
+    const struct spec *spec = operation->spec;
+    const struct resource *resource = operation_change(node)->resource;
+    const struct spec_dependencies *direct = &spec->dependencies[spec_index(spec, resource)];
 
     for (size_t i = 0; i < direct->count; i++)
         if (is_changed_by_plan(&operation->plan->changes[direct->indices[i]]))
             return true;
-    return false;
-}
-
-bool operation_is_too_early(const struct node *node)
-{
-    const struct operation *operation = node->operation;
-    const struct resource *resource = operation_change(node)->resource;
-
-    if (is_changed_before(operation, resource))
-        return true;
     for (size_t i = 0; i < resource->n_depends_on; i++) {
-        const struct resource *other = strmap_get(&operation->spec->by_id, resource->depends_on[i]);
+        const struct resource *other = strmap_get(&spec->by_id, resource->depends_on[i]);
 
-        if (other && operation->nodes[spec_index(operation->spec, other)].is_behind_change)
+        if (other && operation->nodes[spec_index(spec, other)].is_behind_change)
             return true;
     }
     return false;

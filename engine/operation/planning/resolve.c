@@ -69,8 +69,7 @@ static int refuse_missing_field(const struct output *output, const struct seen *
 /* Whether the resource is still to be changed, and may get fields that it does not have yet. */
 static bool may_get_fields(const struct resolution *resolution, const struct node *node)
 {
-    return !resolution->is_due &&
-           resolution->operation->plan->changes[node->index].action != PLAN_UNCHANGED;
+    return !resolution->is_due && operation_change(node)->action != PLAN_UNCHANGED;
 }
 
 /* The value is the caller's. */
