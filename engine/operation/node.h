@@ -4,24 +4,24 @@
  * A change has one step, or two: a replacement applies and deletes (engine/plan/steps.h). Each step
  * has a phase. node_move() sets it, and aborts if the table does not have the transition.
  *
- *   phase      meaning                                                    then
- *   PLANNED    it can be carried out as planned, here or in the plan;     INTENDED, SENT, APPLIED,
- *              what the plan could not know is planned when it is due     OUTDATED, an end
- *   INTENDED   and State got an intent of the object. No call was begun   SENT, APPLIED, FINISHED
- *   SENT       its call is under way                                      APPLIED, OUTDATED
- *   OUTDATED   its call failed or had an end without effect, or a late    PLANNED
- *              create may bring the object back: it is planned anew
- *              before anything else is sent
- *   APPLIED    its call succeeded, or the object was found as wanted: a   OUTDATED (a deletion)
- *              visit only looks whether it is ready, or gone
+ *   phase      meaning                                               followed by
+ *   PLANNED    it has its step, from the plan or planned anew; if    INTENDED, SENT, APPLIED,
+ *              the plan had none yet, it gets it when it is due      OUTDATED, an end
+ *   INTENDED   likewise, and State got an intent of the object       SENT, APPLIED, FINISHED
+ *   SENT       its call is under way                                 APPLIED, OUTDATED
+ *   OUTDATED   its call failed, its step was deferred, or a late     PLANNED
+ *              create may make the deleted object again: it is
+ *              planned anew before anything is sent
+ *   APPLIED    its call succeeded, or the object was found as        OUTDATED (of a deletion)
+ *              wanted: visits only look if it is ready, or gone
  *
- * The ends, which tell what the result says; else it is the verdict of the last visit:
+ * The ends. Where there is none, the verdict of the last visit tells the result.
  *
- *   FINISHED   the object has done its work, and is gone: it is not looked at
- *   TIMED_OUT  planning had all of `timeout`, and got no answer           DEFERRED
- *   DEFERRED   the plan deferred it, and it is left so
+ *   FINISHED   the object has done its work, and is gone             nothing
+ *   TIMED_OUT  planning had all of `timeout`, and got no answer      DEFERRED (not approved)
+ *   DEFERRED   the plan deferred it, and it is left so               nothing
  *
- * A phase does not tell whether a call that got no answer had an effect: `lost` does, and stays.
+ * No phase tells whether a call that got no answer had an effect: `lost` does, from then on.
  */
 #ifndef ENGINE_OPERATION_NODE_H
 #define ENGINE_OPERATION_NODE_H
@@ -47,38 +47,42 @@ enum node_approval {
     APPROVAL_MISSING,  /* not at all: it is DEFERRED */
 };
 
-/* Its visits, one at a time, write the fields. The fields that others read as well are under the
- * operation's lock. */
+/* Its visits, one at a time, write the fields. */
 struct node {
     struct operation *operation;
     uint32_t index;
-    enum node_phase phases[2];      /* of its steps, by STEP_APPLY and STEP_DELETE */
-    unsigned failures;              /* in a row, of those that may heal */
-    struct binding *binding;        /* NULL: no runtime of its type */
-    struct observation hint;        /* of prefetch() */
-    int64_t hinted_at;              /* ms since 1970: before prefetch() looked */
-    struct slot *large;             /* of its visit, for calls with large answers */
-    const struct value *attributes; /* as last resolved; a reference. Under the lock */
-    const struct value *extensions; /* likewise */
-    struct output *outputs;         /* what references take from it; NULL: nothing */
-    const struct value *seen;       /* its outputs, as copies; a reference. Under the lock */
-    bool is_seen;                   /* its object was seen: `seen` is of then. Under the lock */
-    bool is_read;                   /* for references, at the moment. Under the lock */
-    bool releases_dependents;       /* it is parked, and its dependents go on. Under the lock */
-    bool is_behind_change;          /* as planned, it is to be changed, or something before it is */
-    bool may_be_replaced;           /* it was deleted while a late create could come */
-    bool was_deleted;               /* and a late create may make it again, to be deleted again */
-    char *lost;                     /* owned: why a call that makes it, and may have had effect, got
-                                       no answer; NULL: all had one */
+    struct binding *binding;           /* NULL: no runtime of its type */
+    struct output *outputs;            /* what references take from it; NULL: nothing */
+    const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
+    struct slot *large;                /* of the visit, for calls with large answers */
+
+    /* From planning on. */
+    struct observation hint; /* of prefetch() */
+    int64_t hinted_at;       /* ms since 1970: before prefetch() looked */
+    bool is_behind_change;   /* as planned, it is to be changed, or something before it is */
     enum node_approval approval;
-    bool stays;                   /* its old object stays: planned anew, it is not replaced */
-    int64_t visited_at;           /* ms, monotonic: a visit is under way since; 0: none is. Under
-                                     the lock */
-    const char *deposed;          /* the name that its old object got to make room; arena */
+
+    /* From carrying out on. */
+    enum node_phase phases[2];    /* of its steps, by STEP_APPLY and STEP_DELETE */
     struct runtime_step *step;    /* owned: planned anew when it was due; NULL: the change's */
     struct runtime_step *removal; /* likewise, for the old object of a replacement */
-    const struct plan_change *content; /* a resource of the Spec that is in it; or NULL */
+    unsigned failures;            /* in a row, of those that may heal */
+    const char *deposed;          /* the name that its old object got to make room; arena */
+    char *lost;                   /* owned: why a call that makes it, and may have had effect, got
+                                     no answer; NULL: all had one */
+    bool keeps_old;               /* planned anew, it is not replaced: its old object stays */
+    bool may_be_replaced;         /* it was deleted while a late create could come */
+    bool was_deleted;             /* and a late create may make it again, to be deleted again */
     struct runtime_subscription *subscription;
+
+    /* Under the operation's lock. */
+    int64_t visited_at;             /* ms, monotonic: a visit is under way since; 0: none is */
+    bool releases_dependents;       /* it is parked, and its dependents go on */
+    const struct value *attributes; /* as last resolved; a reference */
+    const struct value *extensions; /* likewise */
+    const struct value *seen;       /* copies of its outputs; a reference */
+    bool is_seen;                   /* its object was seen: `seen` is of then */
+    bool is_being_read;             /* by a thread that needs its outputs */
 };
 
 struct plan_change *operation_change(const struct node *node);

@@ -87,8 +87,8 @@ struct operation_config {
     /* Called when the operation parks, with the bytes that it holds, and with 0 when it runs again.
      * The rules are those of on_change. */
     void (*on_park)(void *arg, size_t bytes);
-    /* Called before the operation holds more, with all the bytes that it will hold: an error ends it
-     * early. The rules are those of on_change. NULL: without a bound. */
+    /* Called before the operation holds more, with all the bytes that it will hold: an error ends
+     * it early. The rules are those of on_change. NULL: without a bound. */
     int (*reserve)(void *arg, size_t bytes, struct error *error);
     void *arg;
     /* Called when a call has landed after its operation had ended: the Spec should be reconciled.
@@ -254,8 +254,8 @@ struct operation_progress operation_progress(struct operation *operation);
 bool operation_waits_for(struct operation *operation, char *ret, size_t size,
                          bool *ret_is_failing);
 
-/* The ms since the oldest visit under way began; 0: there is none. Its resource's id is written into
- * the buffer, cut. */
+/* The ms since the oldest visit under way began; 0: there is none. The id of its resource is
+ * written into the buffer, cut. */
 int64_t operation_longest_visit(struct operation *operation, char *ret, size_t size);
 
 /* Adds an id to a message. One that could be taken for other words of the message is quoted: a

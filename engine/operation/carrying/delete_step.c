@@ -312,7 +312,7 @@ enum walk_verdict operation_delete_step(struct node *node, struct walk_visit *vi
         r = operation_due_removal(node, record, error);
     if (r < 0)
         return operation_retry(node, visit, error);
-    if (node->stays || (change->resource && change->create_first && !node->deposed))
+    if (node->keeps_old || (change->resource && change->create_first && !node->deposed))
         return WALK_DONE; /* the other half found that nothing has to be replaced */
     return visit_deletion(node, record, visit, error);
 }

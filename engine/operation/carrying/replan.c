@@ -179,7 +179,7 @@ static int plan_replacement_anew(struct node *node, const struct record *record,
     int r = plan_and_check(node, record, &planned, error);
 
     if (r >= 0) {
-        node->stays = planned.action != PLAN_REPLACE;
+        node->keeps_old = planned.action != PLAN_REPLACE;
         replace_step(operation, &node->step, &planned.step);
         replace_step(operation, &node->removal, &planned.removal);
     }

@@ -15,9 +15,9 @@ static int begin_reading(struct node *node, struct error *error)
     int r;
 
     pthread_mutex_lock(&operation->lock);
-    r = operation_wait_while(operation, &node->is_read, deadline, error);
+    r = operation_wait_while(operation, &node->is_being_read, deadline, error);
     if (r >= 0)
-        node->is_read = true;
+        node->is_being_read = true;
     pthread_mutex_unlock(&operation->lock);
     return r;
 }
@@ -25,7 +25,7 @@ static int begin_reading(struct node *node, struct error *error)
 static void end_reading(struct node *node)
 {
     pthread_mutex_lock(&node->operation->lock);
-    node->is_read = false;
+    node->is_being_read = false;
     pthread_cond_broadcast(&node->operation->changed);
     pthread_mutex_unlock(&node->operation->lock);
 }
