@@ -1,14 +1,11 @@
-/* What an operation holds in memory, and what it frees early. */
-#include "engine/operation/private.h"
+/* The memory that an operation holds, and what it frees early. */
+#include "engine/operation/planning/planning.h"
 
-/* Of a step: the runtime's own fields. Of a node of a graph, its part of rows, walk and
- * subscription. */
-#define OPERATION_ITSELF \
-    (24u << 10)         /* what is around it: the Spec's metadata, its State, sessions */
-#define MEMORY_FACTOR 3 /* measured: 2.3 to 2.7 where all is to be created */
-#define STEP_ITSELF   512
-#define HOLD_PART     8 /* it asks for one in so many bytes more than it needs */
-#define GRAPH_PLACES  256
+#define OPERATION_ITSELF (24u << 10) /* the Spec's metadata, its State, sessions */
+#define MEMORY_FACTOR    3           /* measured: 2.3 to 2.7 where all is to be created */
+#define STEP_ITSELF      512         /* the runtime's own fields of a step */
+#define HOLD_PART        8           /* it asks for one in so many bytes more than it needs */
+#define GRAPH_PLACES     256         /* a node's part of rows, walk and subscription */
 
 static size_t memory_of_step(const struct runtime_step *step)
 {
@@ -20,7 +17,7 @@ static size_t memory_of_step(const struct runtime_step *step)
            value_memory(step->memory);
 }
 
-/* What planning it has brought. */
+/* The bytes that planning has added to a change. */
 static size_t memory_of_plan(const struct operation *operation, size_t index)
 {
     const struct plan_change *change = &operation->plan->changes[index];
@@ -118,8 +115,9 @@ void operation_hold(struct operation *operation, size_t before, size_t now)
     walk_stop(operation->walk, false);
 }
 
-void operation_hold_change(struct operation *operation, const struct node *node)
+void operation_hold_change(const struct node *node)
 {
+    struct operation *operation = node->operation;
     operation_hold(operation, 0, memory_of_plan(operation, node->index));
 }
 
@@ -130,7 +128,7 @@ void operation_hold_listed(struct operation *operation)
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* ---- What is freed early ---- */
+/* ---- Freed early ---- */
 
 /* An approved plan is compared with the steps when all are planned, and its digests have another
  * key. */
@@ -144,7 +142,7 @@ bool operation_frees_objects(const struct operation *operation)
 void operation_trim_node(struct node *node)
 {
     struct operation *operation = node->operation;
-    struct plan_change *change = &operation->plan->changes[node->index];
+    struct plan_change *change = operation_change(node);
     const struct graph *graph = operation->graph;
 
     plan_step_free(TAKE(change->step));

@@ -5,11 +5,14 @@
 
 #include "engine/base/condition.h"
 #include "engine/base/mem.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 /* ---- Making and freeing ---- */
 
-static const char *copy(struct operation *operation, const char *s)
+static const char *copy_string(struct operation *operation, const char *s)
 {
     return arena_str(&operation->arena, s);
 }
@@ -18,9 +21,9 @@ static void copy_scope(struct operation *operation, const struct runtime_scope *
 {
     struct runtime_scope *to = &operation->config.scope;
 
-    to->key.namespace_name = copy(operation, from->key.namespace_name);
-    to->key.name = copy(operation, from->key.name);
-    to->spec_uid = copy(operation, from->spec_uid);
+    to->key.namespace_name = copy_string(operation, from->key.namespace_name);
+    to->key.name = copy_string(operation, from->key.name);
+    to->spec_uid = copy_string(operation, from->spec_uid);
     to->identity = value_ref(from->identity);
     to->context = value_ref(from->context);
     to->existing = value_ref(from->existing);
@@ -44,7 +47,7 @@ static void free_nodes(struct operation *operation)
 }
 
 /* When the owner and the last visit under way have released it. */
-static void destroy(void *arg)
+static void destroy_operation(void *arg)
 {
     struct operation *operation = arg;
 
@@ -80,16 +83,6 @@ static void destroy(void *arg)
     free(operation);
 }
 
-/* Visits that are under way outlive the owner. */
-static void copy_digest_key(struct operation *operation, struct digest_key key)
-{
-    void *copy = arena_alloc(&operation->arena, key.length + 1);
-
-    if (key.length)
-        memcpy(copy, key.data, key.length);
-    operation->config.digest_key.data = copy;
-}
-
 int operation_new(const struct operation_config *config, struct operation **ret,
                   struct error *error)
 {
@@ -108,7 +101,10 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->config = *config;
     arena_init(&operation->arena);
     copy_scope(operation, &config->scope);
-    copy_digest_key(operation, config->digest_key);
+    if (config->digest_key.length) /* a copy: visits under way outlive the owner */
+        operation->config.digest_key.data =
+            memcpy(arena_alloc(&operation->arena, config->digest_key.length),
+                   config->digest_key.data, config->digest_key.length);
     operation->config.approved = approved_plan_ref(config->approved);
     operation->config.extensions = value_ref(config->extensions);
     operation->config.scope.is_inherited = ledger_is_inherited(ledger);
@@ -147,7 +143,7 @@ void operation_free(struct operation *operation)
     operation->config.reserve = NULL;
     pthread_mutex_unlock(&operation->lock);
     operation_cancel(operation, "Abandoned");
-    task_drop(operation->task, destroy, operation);
+    task_drop(operation->task, destroy_operation, operation);
 }
 
 struct ledger *operation_ledger(struct operation *operation)

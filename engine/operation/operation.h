@@ -79,18 +79,21 @@ struct operation_config {
                                     still take effect, which would make it stale, and for calls in
                                     flight, which it would leave to another round */
 
-    /* It is PLANNED, or ENDED, or a first change failed and is tried again. Posts and returns.
-     * Any thread may call it, also the one that plans or cancels, with the operation's lock: it
-     * must not call the operation. Not after operation_free(). May be NULL. */
+    /* Called when the operation is PLANNED or has ENDED, or when a first change failed and is tried
+     * again. It posts and returns: any thread may call it, also the one that plans or cancels, with
+     * the operation's lock held, so it must not call the operation. Not called after
+     * operation_free(). May be NULL. */
     void (*on_change)(void *arg);
-    /* It is PARKED, and holds about so many bytes; 0: it is not any more. Else as on_change. */
+    /* Called when the operation parks, with the bytes that it holds, and with 0 when it runs again.
+     * The rules are those of on_change. */
     void (*on_park)(void *arg, size_t bytes);
-    /* It is going to hold so many bytes, more than before: an error ends it early. Else as on_park.
-     * NULL: without a bound. */
+    /* Called before the operation holds more, with all the bytes that it will hold: an error ends
+     * it early. The rules are those of on_change. NULL: without a bound. */
     int (*reserve)(void *arg, size_t bytes, struct error *error);
     void *arg;
-    /* A call has landed after its operation had ended: the Spec should be reconciled. Else as
-     * on_change, but also after operation_free(), as long as the executor lives. */
+    /* Called when a call has landed after its operation had ended: the Spec should be reconciled.
+     * The rules are those of on_change, but it is also called after operation_free(), as long as
+     * the executor lives. */
     void (*on_landed)(void *arg, const struct spec_key *key);
     void *landed_arg;
 };
@@ -132,12 +135,13 @@ DEFINE_CLEANUP(struct operation *, operation_free)
 
 struct ledger *operation_ledger(struct operation *operation);
 
-/* What there is to be taken over (runtime_scope.existing), which only State tells to ask for. NEW.
- * existing: a reference is taken; or NULL. why_not: copied; its code is 0, or NULL: it is known. */
+/* Sets runtime_scope.existing, the objects to take over. Called before operation_plan(): only State
+ * tells which resources have no record. existing: a reference is taken; or NULL. why_not: copied;
+ * why they are not known; NULL, or its code is 0: they are known. */
 void operation_take_over(struct operation *operation, const struct value *existing,
                          const struct error *why_not);
 
-/* What is known of the Spec's objects where State is gone, or older than the Spec. */
+/* Facts about the Spec's objects, for a State that is gone, or older than the Spec. */
 struct operation_recall {
     int64_t revision;              /* at whose end they were there; 1 at least */
     const struct value *inventory; /* array of {id, type}: what was there, or may have been;
@@ -234,25 +238,24 @@ void operation_results_done(struct operation_results *results);
 int operation_results_error(const struct operation_results *results, const char *what,
                             struct error *error);
 
-/* It carries out its plan, or has done so: State has what it has to know before anything changes.
- */
+/* Whether it carries out its plan, or has done so: the intents are in State. */
 bool operation_has_begun(struct operation *operation);
 
-/* How far it is: changes, those that are done, and those that have failed for good. Before
- * operation_apply(): none. */
+/* Counts of changes: all, those that are done, and those that have failed for good. All 0 before
+ * operation_apply(). */
 struct operation_progress {
     size_t total, done, failed;
 };
 struct operation_progress operation_progress(struct operation *operation);
 
-/* Something that is waited for, for messages: "web: 1/3 replicas" into the buffer, cut. What fails
- * and is tried again comes before what is not healthy yet; *ret_is_failing (may be NULL) tells
- * which. False: nothing is waited for. */
+/* Writes one thing that the operation waits for, such as "web: 1/3 replicas", into the buffer, cut.
+ * A change that fails and is tried again comes before one that is not healthy yet; *ret_is_failing
+ * (may be NULL) tells which. False: nothing is waited for. */
 bool operation_waits_for(struct operation *operation, char *ret, size_t size,
                          bool *ret_is_failing);
 
-/* The visit of a resource that has been under way for the longest time, while it plans and while it
- * carries the plan out: its id into the buffer, for messages, cut. ms; 0: there is none. */
+/* The ms since the oldest visit under way began; 0: there is none. The id of its resource is
+ * written into the buffer, cut. */
 int64_t operation_longest_visit(struct operation *operation, char *ret, size_t size);
 
 /* Adds an id to a message. One that could be taken for other words of the message is quoted: a

@@ -1,9 +1,12 @@
-/* What is known of a Spec's objects where State is gone, or older than the Spec. */
+/* Rebuilds records from what is known of a Spec's objects, where State is gone, or older than the
+ * Spec. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/operation/carrying/doubt.h"
 #include "engine/operation/private.h"
+#include "engine/operation/session.h"
 
 #define LIST_TIMEOUT 10000 /* ms */
 
@@ -16,7 +19,7 @@ struct recalling {
     size_t n_changes, capacity;
 };
 
-static void add_change(struct recalling *recall, struct ledger_change change)
+static void add_recalled(struct recalling *recall, struct ledger_change change)
 {
     recall->changes =
         mem_grow(recall->changes, recall->n_changes, &recall->capacity, sizeof(*recall->changes));
@@ -71,8 +74,8 @@ static const struct record *make_lost(const struct recalling *recall, const char
                                        .lost_revision = recall->known->revision});
 }
 
-/* What an older State has may have been replaced since. What a whole inventory does not have any
- * more was deleted, or left to others, since: it is not this Spec's. */
+/* An object in an older State may have been replaced since. One that a whole inventory does not
+ * have any more was deleted since, or left to others: it is not this Spec's. */
 static void doubt_record(struct recalling *recall, const struct record *record,
                          const struct strmap *inventory)
 {
@@ -82,9 +85,9 @@ static void doubt_record(struct recalling *recall, const struct record *record,
         return;
     doubted.lost_revision = recall->known->revision;
     if (recall->known->is_whole && !strmap_get(inventory, record->id))
-        add_change(recall, (struct ledger_change){.id = record->id});
+        add_recalled(recall, (struct ledger_change){.id = record->id});
     else
-        add_change(recall, (struct ledger_change){.put = record_new(&doubted)});
+        add_recalled(recall, (struct ledger_change){.put = record_new(&doubted)});
 }
 
 static void recall_recorded(struct recalling *recall, const char *type)
@@ -97,25 +100,22 @@ static void recall_recorded(struct recalling *recall, const char *type)
             doubt_record(recall, recall->records.items[i], &inventory);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&inventory, e));)
         if (!has_record(recall, e->key))
-            add_change(recall, (struct ledger_change){.put = make_lost(recall, e->key, type)});
+            add_recalled(recall, (struct ledger_change){.put = make_lost(recall, e->key, type)});
     strmap_done(&inventory);
 }
 
 /* ---- Objects that carry the Spec's mark ---- */
 
-static bool is_wanted(const struct recalling *recall, const char *id)
-{
-    return recall->spec && strmap_get(&recall->spec->by_id, id);
-}
-
-/* As if its creation had been begun: it is looked for, and goes if it is the Spec's. The mark stays
- * on what was left where it is, by `prune: false`, say: a whole inventory does not have that. */
+/* Adds an intent, as if the creation had been begun: the object is looked for, and goes if it is
+ * the Spec's. Objects that were left where they are, by `prune: false`, say, keep their mark: a
+ * whole inventory does not have them. */
 static void expect_object(struct recalling *recall, const char *type,
                           const struct strmap *inventory, const struct value *found)
 {
     const char *id = value_get_string(found, "id");
     bool is_listed = value_bool(value_get(found, "listed"), false);
     bool was_left = recall->known->is_whole && !strmap_get(inventory, id);
+    bool is_wanted = recall->spec && strmap_get(&recall->spec->by_id, id);
     const struct record intent = {.status = RECORD_INTENT,
                                   .id = id,
                                   .type = type,
@@ -124,13 +124,13 @@ static void expect_object(struct recalling *recall, const char *type,
                                   .action = PLAN_CREATE,
                                   .call = {.term = ledger_term(recall->operation->ledger)}};
 
-    if ((recall->known->only_listed && !is_listed) || was_left || is_wanted(recall, id) ||
+    if ((recall->known->only_listed && !is_listed) || was_left || is_wanted ||
         has_record(recall, id))
         return;
-    add_change(recall, (struct ledger_change){.put = record_new(&intent)});
+    add_recalled(recall, (struct ledger_change){.put = record_new(&intent)});
 }
 
-static const struct value *to_list(const struct strmap *ids)
+static const struct value *list_keys(const struct strmap *ids)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *list = NULL;
@@ -175,7 +175,7 @@ static int recall_marked(struct recalling *recall, struct runtime *runtime, stru
     for (size_t i = 0; i < recall->records.count; i++)
         if (str_equal(recall->records.items[i]->type, type))
             strmap_put(&ids, recall->records.items[i]->id, &ids);
-    list = to_list(&ids);
+    list = list_keys(&ids);
     strmap_done(&ids);
     if (value_count(list))
         r = list_own(recall, runtime, list, &found, error);
@@ -187,7 +187,7 @@ static int recall_marked(struct recalling *recall, struct runtime *runtime, stru
 
 /* ---- All ---- */
 
-/* With what is recalled, in one write: it is done once. */
+/* Saves that State was recalled, in one write with the records: it is done once. */
 static int save_recalled(struct recalling *recall, struct error *error)
 {
     struct ledger *ledger = recall->operation->ledger;

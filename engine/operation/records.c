@@ -3,11 +3,8 @@
 
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
-
-int64_t operation_wall_clock(const struct operation *operation)
-{
-    return operation->config.clock->now(operation->config.clock);
-}
+#include "engine/operation/records.h"
+#include "engine/operation/session.h"
 
 enum ledger_when operation_ledger_when(const struct node *node)
 {
@@ -15,23 +12,38 @@ enum ledger_when operation_ledger_when(const struct node *node)
                                                                              : LEDGER_SOON;
 }
 
-/* ---- What goes into a record ---- */
+/* ---- Parts of a record ---- */
 
-const struct value *operation_dependencies(const struct operation *operation, uint32_t change)
+const struct record *operation_known(const struct node *node)
 {
+    return ledger_get(node->operation->ledger, operation_change(node)->id, NULL);
+}
+
+void operation_land(struct node *node, const struct record *like)
+{
+    _cleanup_(record_unref_p) const struct record *record = record_new(like);
+    struct ledger_change change = {.put = record};
+
+    ledger_land(node->operation->ledger, &change, 1, operation_ledger_when(node), NULL);
+}
+
+const struct value *operation_dependencies(const struct node *node)
+{
+    const struct operation *operation = node->operation;
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct graph *graph = operation->graph;
     const struct value *ids = NULL;
 
     value_begin_array(b);
-    for (uint32_t e = graph->dependency_start[change]; e < graph->dependency_start[change + 1]; e++)
+    for (uint32_t e = graph->dependency_start[node->index];
+         e < graph->dependency_start[node->index + 1]; e++)
         value_add_string(b, operation->plan->changes[graph->dependencies[e]].id);
     value_end_array(b);
     value_builder_finish(b, &ids, NULL);
     return ids;
 }
 
-static bool are_equal(const struct value *a, const struct value *b)
+static bool are_same_values(const struct value *a, const struct value *b)
 {
     return a && b ? value_equal(a, b) : !value_count(a) && !value_count(b);
 }
@@ -42,22 +54,21 @@ static bool is_as_secret(const struct value *a, const struct value *b)
     _cleanup_value_ const struct value *of_a = value_sensitive_paths(a);
     _cleanup_value_ const struct value *of_b = value_sensitive_paths(b);
 
-    return are_equal(of_a, of_b);
+    return are_same_values(of_a, of_b);
 }
 
 /* State also has what the runtime does not compare: dependencies, extensions and what is secret. A
  * deletion goes by these, so they have to be up to date. */
 bool operation_is_recorded(const struct node *node, const struct runtime_step *step)
 {
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(node->operation, node->index);
+    _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
     const struct record *record = operation_change(node)->record;
 
     if (!record || record->lost_revision || record->is_only_read != step->is_only_read ||
         (step->is_only_read && !value_equal(record->attributes, step->attributes)))
         return false;
-    return !step->is_unrecorded && are_equal(record->dependencies, dependencies) &&
-           are_equal(record->extensions, step->extensions) &&
+    return !step->is_unrecorded && are_same_values(record->dependencies, dependencies) &&
+           are_same_values(record->extensions, step->extensions) &&
            is_as_secret(record->attributes, step->attributes) &&
            is_as_secret(record->extensions, step->extensions);
 }
@@ -75,12 +86,6 @@ static void add_members(struct value_builder *b, const struct value *object)
     }
 }
 
-static void add_items(struct value_builder *b, const struct value *array)
-{
-    for (size_t i = 0; i < value_count(array); i++)
-        add_storable(b, value_at(array, i));
-}
-
 static void add_storable(struct value_builder *b, const struct value *value)
 {
     if (!value_has_unknown(value)) {
@@ -94,8 +99,8 @@ static void add_storable(struct value_builder *b, const struct value *value)
     value_begin_like(b, value);
     if (value_is(value, VALUE_OBJECT))
         add_members(b, value);
-    else
-        add_items(b, value);
+    for (size_t i = 0; value_is(value, VALUE_ARRAY) && i < value_count(value); i++)
+        add_storable(b, value_at(value, i));
     value_end(b);
 }
 
@@ -116,7 +121,7 @@ const struct value *operation_storable(const struct value *value)
 
 /* The attributes as planned. Where values are unknown, the attributes as written, with the
  * references, and with what is secret marked. */
-static const struct value *intended(const struct value *planned, const struct value *written)
+static const struct value *intended_value(const struct value *planned, const struct value *written)
 {
     return value_has_unknown(planned) ? value_mark_like(written, planned) : value_ref(planned);
 }
@@ -125,12 +130,11 @@ const struct record *operation_intent(const struct node *node, enum plan_action 
                                       int64_t late_create)
 {
     const struct plan_change *change = operation_change(node);
-    _cleanup_value_ const struct value *dependencies =
-        operation_dependencies(node->operation, node->index);
+    _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
     _cleanup_value_ const struct value *attributes =
-        intended(change->step->attributes, change->resource->attributes);
+        intended_value(change->step->attributes, change->resource->attributes);
     _cleanup_value_ const struct value *extensions =
-        intended(change->step->extensions, change->resource->extensions);
+        intended_value(change->step->extensions, change->resource->extensions);
 
     return record_new(&(struct record){
         .status = RECORD_INTENT,
@@ -146,7 +150,7 @@ const struct record *operation_intent(const struct node *node, enum plan_action 
 
 /* ---- Deposed objects ---- */
 
-static bool is_taken(const struct operation *operation, const char *id, const char *deposed)
+static bool is_name_taken(const struct operation *operation, const char *id, const char *deposed)
 {
     const struct record *record = ledger_get(operation->ledger, id, deposed);
 
@@ -154,26 +158,27 @@ static bool is_taken(const struct operation *operation, const char *id, const ch
     return record != NULL;
 }
 
-static const char *name_deposed(struct operation *operation, const struct node *node)
+static const char *name_deposed(const struct node *node)
 {
-    const char *id = operation->plan->changes[node->index].id;
+    struct operation *operation = node->operation;
+    const char *id = operation_change(node)->id;
     char name[24];
     unsigned n = 1;
 
     do
         snprintf(name, sizeof(name), "d%u", n++);
-    while (is_taken(operation, id, name));
+    while (is_name_taken(operation, id, name));
     pthread_mutex_lock(&operation->lock);
     id = arena_str(&operation->arena, name);
     pthread_mutex_unlock(&operation->lock);
     return id;
 }
 
-const struct record *operation_depose(struct operation *operation, struct node *node)
+const struct record *operation_depose(struct node *node)
 {
     struct record moved = *operation_change(node)->record;
 
-    node->deposed = name_deposed(operation, node);
+    node->deposed = name_deposed(node);
     moved.deposed = node->deposed;
     return record_new(&moved);
 }

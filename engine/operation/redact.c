@@ -8,8 +8,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/redaction.h"
 #include "engine/operation/private.h"
+#include "engine/operation/results.h"
+#include "engine/operation/session.h"
 
-/* Of one change: in each, all its secrets are read. */
+/* Rounds for one change. Each reads all its secrets. */
 #define MOST_ROUNDS 16
 
 /* Two records, five steps, and what the node has. */
@@ -22,7 +24,7 @@ struct secrets {
 };
 
 /* A record, a step and the node often share one value. */
-static void add(struct secrets *secrets, const struct value *value)
+static void add_secret(struct secrets *secrets, const struct value *value)
 {
     for (size_t i = 0; i < secrets->count; i++)
         if (secrets->values[i] == value)
@@ -37,22 +39,22 @@ static void add_record(struct secrets *secrets, const struct record *record)
 {
     if (!record)
         return;
-    add(secrets, record->attributes);
-    add(secrets, record->extensions);
-    add(secrets, record->result);
+    add_secret(secrets, record->attributes);
+    add_secret(secrets, record->extensions);
+    add_secret(secrets, record->result);
 }
 
 static void add_step(struct secrets *secrets, const struct runtime_step *step)
 {
     if (!step)
         return;
-    add(secrets, step->attributes);
-    add(secrets, step->extensions);
-    add(secrets, step->before);
-    add(secrets, step->after);
-    add(secrets, step->shown_before);
-    add(secrets, step->shown_after);
-    add(secrets, step->result);
+    add_secret(secrets, step->attributes);
+    add_secret(secrets, step->extensions);
+    add_secret(secrets, step->before);
+    add_secret(secrets, step->after);
+    add_secret(secrets, step->shown_before);
+    add_secret(secrets, step->shown_after);
+    add_secret(secrets, step->result);
 }
 
 /* The change's own steps are those of the last visit, or of this one. */
@@ -71,9 +73,9 @@ static void list_secrets(struct node *node, struct secrets *ret)
     add_step(ret, node->step);
     add_step(ret, node->removal);
     pthread_mutex_lock(&operation->lock);
-    add(ret, node->attributes);
-    add(ret, node->extensions);
-    add(ret, node->seen);
+    add_secret(ret, node->attributes);
+    add_secret(ret, node->extensions);
+    add_secret(ret, node->seen);
     pthread_mutex_unlock(&operation->lock);
 }
 
@@ -132,7 +134,7 @@ struct round {
     size_t n_before; /* rounds that ended */
 };
 
-static void replace(const struct searched *searched, const char *text)
+static void replace_text(const struct searched *searched, const char *text)
 {
     *searched->text = text;
     if (searched->field)
@@ -147,7 +149,7 @@ static void end_round(struct round *round)
         _cleanup_free_ char *text = redaction_text(round->redaction, i);
 
         if (text)
-            replace(&round->items[i], operation_text(round->node->operation, "%s", text));
+            replace_text(&round->items[i], operation_text(round->node->operation, "%s", text));
     }
     redaction_free(round->redaction);
     round->redaction = redaction_new();
@@ -174,7 +176,7 @@ static void add_text(struct round *round, const char **text, struct diff_field *
     if (!*text)
         return;
     if (!add_to_round(round, *text)) {
-        replace(&searched, REDACTED);
+        replace_text(&searched, REDACTED);
         return;
     }
     round->items = mem_grow(round->items, round->count, &round->capacity, sizeof(*round->items));

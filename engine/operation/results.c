@@ -1,4 +1,4 @@
-/* How it goes with each change, and with all of them. */
+/* The result of each change, and of the whole. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
+#include "engine/operation/results.h"
+#include "engine/operation/session.h"
 
 /* A message names so many failures, and counts the rest. */
 #define NAMED_FAILURES 3
@@ -31,6 +33,26 @@ enum plan_action operation_done_action(const struct operation *operation,
     return action;
 }
 
+/* An object that was made by a call whose answer was lost is found as wanted, but was not
+ * unchanged. A resource that was to be READ when it is due, has been. */
+static bool keeps_action(const struct node *node, enum plan_action action)
+{
+    return operation_change(node)->action == PLAN_REPLACE ||
+           (action == PLAN_UNCHANGED &&
+            (node->lost || operation_change(node)->action == PLAN_READ));
+}
+
+void operation_set_action(struct node *node, enum plan_action action)
+{
+    struct operation *operation = node->operation;
+
+    pthread_mutex_lock(&operation->lock);
+    if (!keeps_action(node, action))
+        operation->results.items[node->index].action =
+            operation_done_action(operation, operation_change(node), action);
+    pthread_mutex_unlock(&operation->lock);
+}
+
 void operation_init_results(struct operation *operation)
 {
     size_t n = operation->plan->n_changes;
@@ -47,7 +69,7 @@ void operation_init_results(struct operation *operation)
     }
 }
 
-static void set_error(struct operation_result *result, const struct error *error)
+static void set_result_error(struct operation_result *result, const struct error *error)
 {
     free((struct error *)(uintptr_t)result->error);
     result->error = error && error->code ? err_new(error) : NULL;
@@ -56,7 +78,7 @@ static void set_error(struct operation_result *result, const struct error *error
 void operation_clear_results(struct operation *operation)
 {
     for (size_t i = 0; i < operation->results.count; i++) {
-        set_error(&operation->results.items[i], NULL);
+        set_result_error(&operation->results.items[i], NULL);
         value_unref(operation->results.items[i].warnings);
     }
     free(operation->results.items);
@@ -105,16 +127,6 @@ void operation_add_warnings(struct operation *operation, uint32_t change,
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* The owner says why it takes longer. */
-static void tell_failure(struct operation *operation)
-{
-    if (operation->has_failed)
-        return;
-    operation->has_failed = true;
-    if (operation->config.on_change)
-        operation->config.on_change(operation->config.arg);
-}
-
 static void set_waiting(struct operation *operation, uint32_t change, bool is_waiting)
 {
     struct operation_result *result = &operation->results.items[change];
@@ -146,10 +158,13 @@ void operation_wait_result(struct operation *operation, uint32_t change, const s
 
     if (result->status != RESULT_PENDING || operation->phase == OPERATION_ENDED)
         return;
-    set_error(result, error);
+    set_result_error(result, error);
     set_waiting(operation, change, true);
-    if (operation->fails == change)
-        tell_failure(operation);
+    if (operation->fails != change || operation->has_failed)
+        return;
+    operation->has_failed = true;
+    if (operation->config.on_change) /* the owner says why it takes longer */
+        operation->config.on_change(operation->config.arg);
 }
 
 void operation_end_result(struct operation *operation, uint32_t change, enum result_status status,
@@ -164,13 +179,13 @@ void operation_end_result(struct operation *operation, uint32_t change, enum res
     result->ended = operation_now(operation);
     if (!result->started)
         result->started = result->ended;
-    set_error(result, error);
+    set_result_error(result, error);
     operation->n_ended++;
 }
 
-/* ---- Those that end without a verdict of their own ---- */
+/* ---- Ends without a verdict of a visit ---- */
 
-static void skip(struct operation *operation, const struct step_node *step, uint32_t cause)
+static void skip_change(struct operation *operation, const struct step_node *step, uint32_t cause)
 {
     const struct step_node *other = &operation->steps->nodes[cause];
     const char *id = other->change == STEP_NONE ? "" : operation->plan->changes[other->change].id;
@@ -193,7 +208,7 @@ static void skip(struct operation *operation, const struct step_node *step, uint
 
 /* The message says how long it was waited for: `timeout`, not what was measured, since a retry that
  * fails in the same way is to say the same. */
-static void time_out(struct operation *operation, uint32_t change)
+static void time_out_change(struct operation *operation, uint32_t change)
 {
     const struct operation_result *result = &operation->results.items[change];
     long long seconds = operation->config.timeout / 1000;
@@ -210,16 +225,8 @@ static void time_out(struct operation *operation, uint32_t change)
     operation_end_result(operation, change, RESULT_TIMED_OUT, &error);
 }
 
-static void run_out_of_time(struct operation *operation, uint32_t change)
-{
-    struct error error = {0};
-
-    err_set(&error, ERR_TIMEOUT, "Timeout", "not begun: out of time");
-    operation_end_result(operation, change, RESULT_CANCELLED, &error);
-}
-
 /* The operation ended early, before this change was done. */
-static void give_up(struct operation *operation, uint32_t change)
+static void give_up_change(struct operation *operation, uint32_t change)
 {
     bool is_stale = operation->stale.code;
     struct error error = {0};
@@ -231,22 +238,25 @@ static void give_up(struct operation *operation, uint32_t change)
     operation_end_result(operation, change, RESULT_CANCELLED, &error);
 }
 
-void operation_end_step(struct operation *operation, uint32_t step, enum walk_outcome outcome,
-                        uint32_t cause)
+void operation_end_step(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause)
 {
+    struct operation *operation = arg;
     const struct step_node *node = &operation->steps->nodes[step];
+    struct error error = {0};
 
     if (node->kind == STEP_BARRIER)
         return;
     if (outcome == WALK_OUTCOME_SKIPPED)
-        skip(operation, node, cause);
+        skip_change(operation, node, cause);
     else if (outcome == WALK_OUTCOME_TIMED_OUT)
-        time_out(operation, node->change);
+        time_out_change(operation, node->change);
     else if (outcome == WALK_OUTCOME_CANCELLED &&
              (operation->stale.code || operation->exceeded.code))
-        give_up(operation, node->change);
-    else if (outcome == WALK_OUTCOME_CANCELLED && !cancel_fired(operation->cancel))
-        run_out_of_time(operation, node->change);
+        give_up_change(operation, node->change);
+    else if (outcome == WALK_OUTCOME_CANCELLED && !cancel_fired(operation->cancel)) {
+        err_set(&error, ERR_TIMEOUT, "Timeout", "not begun: out of time");
+        operation_end_result(operation, node->change, RESULT_CANCELLED, &error);
+    }
 }
 
 void operation_end_stale(struct operation *operation, uint32_t change, const struct error *error)
@@ -261,7 +271,7 @@ void operation_end_stale(struct operation *operation, uint32_t change, const str
     pthread_mutex_unlock(&operation->lock);
 }
 
-static void cancel(struct operation *operation, uint32_t change, const struct error *error)
+static void cancel_change(struct operation *operation, uint32_t change, const struct error *error)
 {
     const struct operation_result *result = &operation->results.items[change];
     struct error own = {0};
@@ -279,7 +289,7 @@ static void cancel(struct operation *operation, uint32_t change, const struct er
 void operation_abandon_results(struct operation *operation, const struct error *error)
 {
     for (uint32_t i = 0; i < operation->results.count; i++)
-        cancel(operation, i, error);
+        cancel_change(operation, i, error);
 }
 
 /* ---- All of them ---- */
@@ -436,11 +446,11 @@ static size_t name_failures(const struct operation_results *results, struct buf 
 
 struct tally {
     size_t failed, skipped, cancelled, late, deferred;
-    const struct operation_result
-        *worst; /* stands for all: one that waiting does not heal, if there is any */
+    /* Stands for all: one that waiting does not heal, if there is any. */
+    const struct operation_result *worst;
 };
 
-static void count(const struct operation_results *results, struct tally *ret)
+static void count_results(const struct operation_results *results, struct tally *ret)
 {
     for (size_t i = 0; i < results->count; i++) {
         const struct operation_result *result = &results->items[i];
@@ -458,8 +468,8 @@ static void count(const struct operation_results *results, struct tally *ret)
     }
 }
 
-/* One that stands for all that are deferred: as long as there is one that the approval covers, it
- * is not a new approval that they wait for. NULL: none is. */
+/* The result that stands for all deferred ones; NULL: there is none. It needs an approval only if
+ * all do. */
 static const struct operation_result *find_deferred(const struct operation_results *results)
 {
     const struct operation_result *found = NULL;
@@ -503,7 +513,7 @@ int operation_results_error(const struct operation_results *results, const char 
     char more[64] = "", skipped[64] = "";
     size_t named, left;
 
-    count(results, &tally);
+    count_results(results, &tally);
     left = tally.skipped + tally.cancelled;
     if (!tally.failed && !tally.skipped && !tally.cancelled && !tally.deferred)
         return 0;

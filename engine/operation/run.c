@@ -2,13 +2,15 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 /* ---- Phases. All with the lock held. ---- */
 
-#define RANK_PATIENCE                                                           \
-    2000 /* ms after which a call that hangs holds back no kinds of higher rank \
-          */
+/* ms after which a call that hangs holds back no kinds of higher rank. */
+#define RANK_PATIENCE 2000
 
 static void notify_parking(struct operation *operation, bool is_parked)
 {
@@ -59,11 +61,6 @@ const char *operation_change_name(void *arg, uint32_t change)
     return plan->changes[change].id;
 }
 
-static uint16_t group_of(const struct operation *operation, const struct node *node)
-{
-    return node->binding ? (uint16_t)(node->binding - operation->bindings) : 0;
-}
-
 /* steps NULL: the graph's nodes are the plan's changes. */
 static void begin_walk(struct operation *operation, const struct graph *graph,
                        const struct steps *steps)
@@ -78,12 +75,14 @@ static void begin_walk(struct operation *operation, const struct graph *graph,
 
     for (uint32_t i = 0; i < graph->n_nodes; i++) {
         uint32_t change = steps ? steps->nodes[i].change : i;
+        const struct binding *binding =
+            change == STEP_NONE ? NULL : operation->nodes[change].binding;
 
-        if (change != STEP_NONE)
-            groups[i] = group_of(operation, &operation->nodes[change]);
+        if (binding)
+            groups[i] = (uint16_t)(binding - operation->bindings);
     }
     config.groups = groups;
-    config.on_end = steps ? operation_on_end : NULL;
+    config.on_end = steps ? operation_end_step : NULL;
     walk = walk_new(&config);
     pthread_mutex_lock(&operation->lock);
     walk_free(operation->walk);
@@ -108,11 +107,6 @@ static int begin_planning_walk(struct operation *operation, struct error *error)
     return r;
 }
 
-void operation_begin_steps(struct operation *operation)
-{
-    begin_walk(operation, operation->steps->graph, operation->steps);
-}
-
 /* ---- Pieces of work ---- */
 
 static const struct task_answer RAN = {.ran = true};
@@ -132,7 +126,7 @@ static void begin_planning(struct operation *operation)
         operation->stage = STAGE_PLANNING;
 }
 
-/* Each runtime's look at all of its targets is a piece; the last one begins the walk. */
+/* One runtime's prefetch is a piece of work; the last one to end begins the walk. */
 static struct task_answer prefetch_one(struct operation *operation)
 {
     size_t n = operation->config.n_runtimes;
@@ -160,7 +154,8 @@ static struct task_answer begin_carrying_out(struct operation *operation)
     if (operation->n_begun++)
         return (struct task_answer){.due = CLOCK_FOREVER};
     pthread_mutex_unlock(&operation->lock);
-    operation_record_intents(operation, &error);
+    if (operation_record_intents(operation, &error) >= 0)
+        begin_walk(operation, operation->steps->graph, operation->steps);
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_ENDED)
         return RAN;
@@ -179,7 +174,7 @@ static struct task_answer begin_carrying_out(struct operation *operation)
 /* ---- Visits ---- */
 
 /* The walk of a stage is over: every node has ended. */
-static void conclude(struct operation *operation)
+static void conclude_walk(struct operation *operation)
 {
     enum stage stage = operation->stage;
     struct error error = {0};
@@ -201,22 +196,10 @@ static void conclude(struct operation *operation)
     }
 }
 
-static enum walk_verdict visit(struct operation *operation, struct walk_visit *visit,
-                               enum stage stage, bool *ret_is_progress)
-{
-    enum walk_verdict verdict;
-
-    if (stage == STAGE_CARRYING_OUT)
-        return operation_step_visit(operation, visit, ret_is_progress);
-    verdict = operation_plan_visit(operation, visit);
-    *ret_is_progress = verdict != WALK_PARKED;
-    return verdict;
-}
-
 /* A call with a limit of its own may take longer than the operation has: it does not count as time
  * without progress. Only the longest one is excused, so that calls which fail again and again run
  * out of time all the same. */
-static void excuse(struct operation *operation, int64_t took, bool is_progress)
+static void excuse_long_call(struct operation *operation, int64_t took, bool is_progress)
 {
     if (is_progress)
         operation->excused = 0;
@@ -224,17 +207,10 @@ static void excuse(struct operation *operation, int64_t took, bool is_progress)
         operation->excused = took;
 }
 
-/* NULL: it is of no single change. */
-static struct node *node_of(const struct operation *operation, enum stage stage, uint32_t at)
-{
-    uint32_t change = stage == STAGE_PLANNING ? at : operation->steps->nodes[at].change;
-
-    return change == STEP_NONE ? NULL : &operation->nodes[change];
-}
-
 static void run_visit(struct operation *operation, struct walk_visit *at, enum stage stage)
 {
-    struct node *node = node_of(operation, stage, at->node);
+    uint32_t change = stage == STAGE_PLANNING ? at->node : operation->steps->nodes[at->node].change;
+    struct node *node = change == STEP_NONE ? NULL : &operation->nodes[change];
     int64_t begun = operation_now(operation), now;
     enum walk_verdict verdict;
     bool was_ended, is_progress;
@@ -244,7 +220,12 @@ static void run_visit(struct operation *operation, struct walk_visit *at, enum s
     if (node)
         node->visited_at = begun;
     pthread_mutex_unlock(&operation->lock);
-    verdict = visit(operation, at, stage, &is_progress);
+    if (stage == STAGE_CARRYING_OUT) {
+        verdict = operation_step_visit(operation, at, &is_progress);
+    } else {
+        verdict = operation_plan_visit(operation, at);
+        is_progress = verdict != WALK_PARKED;
+    }
     now = operation_now(operation);
     if (is_progress && stage == STAGE_CARRYING_OUT)
         ledger_progress(operation->ledger);
@@ -254,7 +235,7 @@ static void run_visit(struct operation *operation, struct walk_visit *at, enum s
     was_ended = operation->phase == OPERATION_ENDED;
     if (is_progress)
         operation->progressed_at = now;
-    excuse(operation, now - begun, is_progress);
+    excuse_long_call(operation, now - begun, is_progress);
     if (is_progress || verdict != WALK_PARKED)
         operation->active_at = now;
     walk_end_visit(operation->walk, at, verdict, now);
@@ -278,7 +259,7 @@ static struct task_answer wait_for_world(struct operation *operation, int64_t du
     return (struct task_answer){.due = due < deadline ? due : deadline};
 }
 
-static struct task_answer walk_on(struct operation *operation)
+static struct task_answer take_next_visit(struct operation *operation)
 {
     struct walk_visit visit;
     int64_t due = CLOCK_FOREVER;
@@ -288,7 +269,7 @@ static struct task_answer walk_on(struct operation *operation)
         run_visit(operation, &visit, operation->stage);
         return RAN;
     case WALK_OVER:
-        conclude(operation);
+        conclude_walk(operation);
         return RAN;
     case WALK_WAITING:
         return wait_for_world(operation, due);
@@ -315,7 +296,7 @@ struct task_answer operation_run(void *arg)
         break;
     case STAGE_PLANNING:
     case STAGE_CARRYING_OUT:
-        answer = walk_on(operation);
+        answer = take_next_visit(operation);
         break;
     }
     pthread_mutex_unlock(&operation->lock);

@@ -1,9 +1,10 @@
-/* Runtimes as an operation uses them: a session with each, and how its calls are made. */
+/* Sessions with runtimes, clocks, and how an operation's calls are made. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
+#include "engine/operation/session.h"
 
 #define REOPEN_AFTER 1000 /* ms, from one open() that failed to the next */
 
@@ -35,6 +36,11 @@ int64_t operation_now(const struct operation *operation)
     return operation->config.clock->monotonic(operation->config.clock);
 }
 
+int64_t operation_wall_clock(const struct operation *operation)
+{
+    return operation->config.clock->now(operation->config.clock);
+}
+
 const char *operation_text(struct operation *operation, const char *format, ...)
 {
     va_list args;
@@ -64,20 +70,15 @@ struct runtime_call operation_call(struct operation *operation, struct slot *lar
     return call;
 }
 
+bool operation_may_heal(const struct error *error)
+{
+    return error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT;
+}
+
 struct slot operation_slot(const struct operation *operation)
 {
     return (struct slot){.slots = operation->config.slots,
                          .namespace_name = operation->config.scope.key.namespace_name};
-}
-
-const struct runtime_ops *operation_ops(const struct node *node)
-{
-    return node->binding->runtime->ops;
-}
-
-struct plan_change *operation_change(const struct node *node)
-{
-    return &node->operation->plan->changes[node->index];
 }
 
 /* ---- Sessions ---- */
@@ -133,17 +134,16 @@ static bool is_open_due(const struct operation *operation, const struct binding 
            operation_now(operation) >= binding->failed_at + REOPEN_AFTER;
 }
 
-int operation_session(struct operation *operation, const struct node *node,
-                      struct runtime_session **ret, struct error *error)
+int operation_session(const struct node *node, struct runtime_session **ret, struct error *error)
 {
+    struct operation *operation = node->operation;
     struct runtime_call call = operation_call(operation, NULL);
     struct binding *binding = node->binding;
     int r;
 
     if (!binding)
         return err_set(error, ERR_UNSUPPORTED, "Unsupported",
-                       "there is no runtime for the type \"%s\"",
-                       operation->plan->changes[node->index].type);
+                       "there is no runtime for the type \"%s\"", operation_change(node)->type);
     pthread_mutex_lock(&operation->lock);
     r = operation_wait_while(operation, &binding->is_opening, call.deadline, error);
     if (r >= 0 && is_open_due(operation, binding))
@@ -161,7 +161,7 @@ int operation_read(struct node *node, const struct runtime_target *target, struc
 {
     struct runtime_call call = operation_call(node->operation, large);
     struct runtime_session *session;
-    int r = operation_session(node->operation, node, &session, error);
+    int r = operation_session(node, &session, error);
 
     return r < 0 ? r : operation_ops(node)->read(session, target, &call, ret, error);
 }

@@ -206,7 +206,7 @@ def test_an_id_of_what_was_made_is_refused(spec, world):
     spec.apply([thing]).wait("True")
     spec.apply([{**world.found(), "id": thing["id"],
                  "extensions": {**thing["extensions"], "resourceType": "data.probe_found"}}]).wait("False")
-    assert "what is only read cannot have the id of an object" in failed(spec)[thing["id"]][1]
+    assert "a data source cannot have the id of an object" in failed(spec)[thing["id"]][1]
     assert "thing/t/1" in world.objects
 
 

@@ -1,16 +1,19 @@
-/* Visits of steps, and waiting. */
-#include "engine/operation/private.h"
+/* A visit of a step, and the waiting between two visits. */
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 /* ms between two looks at an object that is waited for: the first, and the longest, without a
  * subscription that wakes earlier and with one. */
 #define FIRST_LOOK      250
 #define LAST_LOOK       5000
 #define SUBSCRIBED_LOOK 30000
-/* ms before what failed, and may heal, is tried again: the first time, and at most. */
+/* ms before a step that failed, and may heal, is tried again: the first time, and at most. */
 #define FIRST_RETRY 1000
 #define LAST_RETRY  30000
 
-static int64_t doubled(int64_t first, unsigned times, int64_t most)
+static int64_t double_delay(int64_t first, unsigned times, int64_t most)
 {
     int64_t delay = first << (times < 16 ? times : 16);
 
@@ -19,7 +22,7 @@ static int64_t doubled(int64_t first, unsigned times, int64_t most)
 
 /* ---- Waiting ---- */
 
-static void on_event(void *arg)
+static void on_object_event(void *arg)
 {
     struct node *node = arg;
     struct operation *operation = node->operation;
@@ -39,18 +42,19 @@ static void on_event(void *arg)
     pthread_mutex_unlock(&operation->lock);
 }
 
-/* A subscription only wakes the node earlier: without one, the object is looked at now and then. So
- * an error is no failure. */
-static void subscribe(struct node *node)
+/* Errors are ignored: a subscription only wakes the node earlier, and without one the object is
+ * looked at now and then. */
+static void subscribe_node(struct node *node)
 {
     _cleanup_target_ struct runtime_target target =
-        operation_target(node, node->operation->plan->changes[node->index].record);
+        operation_target(node, operation_change(node)->record);
     struct runtime_session *session;
 
     if (node->subscription || !operation_ops(node)->subscribe ||
-        operation_session(node->operation, node, &session, NULL) < 0)
+        operation_session(node, &session, NULL) < 0)
         return;
-    operation_ops(node)->subscribe(session, &target, on_event, node, &node->subscription, NULL);
+    operation_ops(node)->subscribe(session, &target, on_object_event, node, &node->subscription,
+                                   NULL);
 }
 
 void operation_unsubscribe(struct node *node)
@@ -61,9 +65,9 @@ void operation_unsubscribe(struct node *node)
 
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
 {
-    subscribe(node);
+    subscribe_node(node);
     visit->retry_after =
-        doubled(FIRST_LOOK, visit->count, node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
+        double_delay(FIRST_LOOK, visit->count, node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
     return WALK_PARKED;
 }
 
@@ -85,28 +89,29 @@ int operation_set_deferred(const struct node *node, const char *reason, struct e
 {
     if (!reason)
         reason = "it cannot be planned yet";
-    if (node->needs_approval)
+    if (node->approval == APPROVAL_MISSING)
         return err_set(error, ERR_UNAVAILABLE, OPERATION_NEEDS_APPROVAL,
                        "%s: it is done after another round of approval", reason);
     return err_set(error, ERR_UNAVAILABLE, "Deferred", "%s", reason);
 }
 
-enum walk_verdict operation_defer(struct node *node, struct error *error)
+bool operation_refuse_step(struct node *node, bool can_be_planned, struct error *error)
 {
-    node->is_deferred = true;
-    operation_set_deferred(node, operation_change(node)->reason, error);
-    return WALK_FAILED;
-}
+    const struct plan_change *change = operation_change(node);
+    enum step_kind step = node_only_step(node);
 
-enum walk_verdict operation_give_up(const struct node *node, struct error *error)
-{
-    err_copy(error, operation_change(node)->error);
-    return WALK_FAILED;
-}
-
-bool operation_may_heal(const struct error *error)
-{
-    return error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT;
+    if (change->error && !operation_may_heal(change->error)) {
+        err_copy(error, change->error);
+        return true;
+    }
+    if (change->action == PLAN_DEFERRED && !can_be_planned) {
+        node_move(node, step, NODE_DEFERRED);
+        operation_set_deferred(node, change->reason, error);
+        return true;
+    }
+    if (node->phases[step] == NODE_TIMED_OUT)
+        err_copy(error, change->error);
+    return node->phases[step] == NODE_TIMED_OUT;
 }
 
 enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
@@ -114,7 +119,7 @@ enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
 {
     if (!operation_may_heal(error))
         return WALK_FAILED;
-    visit->retry_after = doubled(FIRST_RETRY, node->failures++, LAST_RETRY);
+    visit->retry_after = double_delay(FIRST_RETRY, node->failures++, LAST_RETRY);
     return WALK_PARKED;
 }
 
@@ -133,7 +138,8 @@ static void list_applied(struct operation *operation)
     }
 }
 
-/* Every apply step has ended: a parked one that releases its dependents does not count. */
+/* DONE when every apply step has ended. A parked one has not, even if it releases its dependents.
+ */
 static enum walk_verdict visit_barrier(struct operation *operation, struct walk_visit *visit)
 {
     const struct steps *steps = operation->steps;
@@ -170,32 +176,12 @@ void operation_wake_waiting(struct operation *operation, uint32_t step)
 
 /* ---- Visits ---- */
 
-/* What was made by a call whose answer was lost is found as wanted, and was not unchanged. What was
- * to be read when it is due, has been. */
-static bool keeps_action(const struct node *node, enum plan_action action)
-{
-    return operation_change(node)->action == PLAN_REPLACE ||
-           (action == PLAN_UNCHANGED &&
-            (node->is_in_doubt || operation_change(node)->action == PLAN_READ));
-}
-
-void operation_set_action(struct node *node, enum plan_action action)
-{
-    struct operation *operation = node->operation;
-
-    pthread_mutex_lock(&operation->lock);
-    if (!keeps_action(node, action))
-        operation->results.items[node->index].action =
-            operation_done_action(operation, operation_change(node), action);
-    pthread_mutex_unlock(&operation->lock);
-}
-
 /* Whether the step is the last one of its change: a replacement has two. */
 static bool is_last_half(const struct node *node, uint32_t step)
 {
     const struct steps *steps = node->operation->steps;
     uint32_t apply = steps->apply[node->index], delete = steps->delete[node->index];
-    bool create_first = node->operation->plan->changes[node->index].create_first;
+    bool create_first = operation_change(node)->create_first;
 
     return step == delete ? apply == STEP_NONE || create_first
                           : delete == STEP_NONE || !create_first;
@@ -210,16 +196,15 @@ static bool is_other_half_ended(const struct node *node, uint32_t step)
     return other == STEP_NONE || walk_outcome(node->operation->walk, other) != WALK_OUTCOME_NONE;
 }
 
-/* When the new object is created first, the old one is deleted only after the new one is ready.
- * DONE: it may be deleted now. */
+/* DONE: the step may begin. Where the new object is created first, the old one is deleted only when
+ * the new one is ready. */
 static enum walk_verdict wait_for_other_half(const struct node *node, const struct step_node *step)
 {
     const struct operation *operation = node->operation;
     uint32_t apply = operation->steps->apply[node->index];
     enum walk_outcome outcome;
 
-    if (step->kind != STEP_DELETE || apply == STEP_NONE ||
-        !operation->plan->changes[node->index].create_first)
+    if (step->kind != STEP_DELETE || apply == STEP_NONE || !operation_change(node)->create_first)
         return WALK_DONE;
     outcome = walk_outcome(operation->walk, apply);
     if (outcome == WALK_OUTCOME_NONE)
@@ -227,33 +212,31 @@ static enum walk_verdict wait_for_other_half(const struct node *node, const stru
     return outcome == WALK_OUTCOME_DONE ? WALK_DONE : WALK_FAILED;
 }
 
-static void set_result(struct operation *operation, struct node *node, struct walk_visit *visit,
-                       enum walk_verdict verdict, const struct error *error)
+static void set_visit_result(struct node *node, struct walk_visit *visit, enum walk_verdict verdict,
+                             const struct error *error)
 {
+    struct operation *operation = node->operation;
+    enum node_phase phase = node->phases[operation->steps->nodes[visit->node].kind];
+
     node->releases_dependents = verdict == WALK_PARKED && visit->releases_dependents;
     if (verdict == WALK_PARKED)
         operation_wait_result(operation, node->index, error);
     else if (verdict == WALK_FAILED)
         operation_end_result(operation, node->index,
-                             node->is_deferred ? RESULT_DEFERRED
-                             : node->timed_out ? RESULT_TIMED_OUT
-                                               : RESULT_FAILED,
+                             phase == NODE_DEFERRED    ? RESULT_DEFERRED
+                             : phase == NODE_TIMED_OUT ? RESULT_TIMED_OUT
+                                                       : RESULT_FAILED,
                              error);
     else if (is_last_half(node, visit->node))
         operation_end_result(operation, node->index, RESULT_SUCCEEDED, NULL);
 }
 
-static bool is_changed(const struct node *node, enum step_kind kind)
-{
-    return kind == STEP_APPLY ? node->is_applied : node->is_delete_sent;
-}
-
 /* has_changed: this visit changed something in the world. */
-static bool is_progress(const struct node *node, const struct walk_visit *visit,
-                        enum walk_verdict verdict, bool has_changed)
+static bool makes_progress(const struct node *node, const struct walk_visit *visit,
+                           enum walk_verdict verdict, bool has_changed)
 {
     const struct operation *operation = node->operation;
-    bool is_as_it_was = operation->plan->changes[node->index].action == PLAN_UNCHANGED;
+    bool is_as_it_was = operation_change(node)->action == PLAN_UNCHANGED;
 
     if (is_as_it_was && operation->continues && !visit->count)
         return false;
@@ -279,29 +262,24 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     if (verdict != WALK_DONE)
         return verdict;
     visit->retry_after = 0;
-    was_changed = is_changed(node, step->kind);
+    was_changed = node_is_applied(node, step->kind);
     pthread_mutex_lock(&operation->lock);
     operation_start_result(operation, step->change);
     pthread_mutex_unlock(&operation->lock);
     node->large = &large;
-    verdict = step->kind == STEP_APPLY ? operation_apply_step(operation, node, visit, &error)
-                                       : operation_delete_step(operation, node, visit, &error);
+    verdict = step->kind == STEP_APPLY ? operation_apply_step(node, visit, &error)
+                                       : operation_delete_step(node, visit, &error);
     operation_redact(node, &error);
     slot_give_back(&large);
     node->large = NULL;
     *ret_is_progress =
-        is_progress(node, visit, verdict, !was_changed && is_changed(node, step->kind));
+        makes_progress(node, visit, verdict, !was_changed && node_is_applied(node, step->kind));
     if (verdict != WALK_PARKED)
         operation_unsubscribe(node);
     if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))
         operation_trim_node(node);
     pthread_mutex_lock(&operation->lock);
-    set_result(operation, node, visit, verdict, &error);
+    set_visit_result(node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);
     return verdict;
-}
-
-void operation_on_end(void *arg, uint32_t step, enum walk_outcome outcome, uint32_t cause)
-{
-    operation_end_step(arg, step, outcome, cause);
 }

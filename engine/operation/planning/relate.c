@@ -4,7 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 
 /* ---- The list ---- */
 
@@ -123,7 +123,7 @@ static void add_recorded(struct operation *operation)
     strmap_done(&by_id);
 }
 
-/* ---- What runtimes know of their own resources ---- */
+/* ---- Relations, which runtimes know ---- */
 
 static void take_relation(struct operation *operation, uint32_t node, uint32_t other,
                           enum relation_kind kind)

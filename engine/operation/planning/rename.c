@@ -3,10 +3,10 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 #include "engine/spec/moved.h"
 
-/* ---- Which there are ---- */
+/* ---- List ---- */
 
 static bool is_recorded(const struct operation *operation, const char *id)
 {
@@ -42,7 +42,7 @@ const char *operation_moved_from(const struct operation *operation, const struct
     return old && strmap_get(&operation->moved, old) == resource ? old : NULL;
 }
 
-/* ---- Under the new id ---- */
+/* ---- Records with new ids ---- */
 
 /* The ids of dependencies, with the new ones. A reference; NULL: they stay. */
 static const struct value *rename_dependencies(const struct operation *operation,
@@ -118,7 +118,7 @@ static bool is_moved(const struct plan_change *change)
            change->action != PLAN_UNKNOWN;
 }
 
-/* Those that cannot be planned stay under their old ids, and are named by these. */
+/* A resource that could not be planned keeps its old id in State, and so do references to it. */
 static void leave_unplanned(struct operation *operation)
 {
     for (size_t i = 0; i < operation->plan->n_resources; i++) {
@@ -129,7 +129,7 @@ static void leave_unplanned(struct operation *operation)
     }
 }
 
-/* Those that stay where they are, and name one that does not. */
+/* Adds the records that keep their id, but depend on one that moves. */
 static size_t add_dependents(const struct operation *operation,
                              const struct ledger_records *records, struct ledger_change *changes)
 {
@@ -142,16 +142,6 @@ static size_t add_dependents(const struct operation *operation,
             changes[n++] = (struct ledger_change){.put = renamed};
     }
     return n;
-}
-
-/* A call of an earlier operation would land under the old id. */
-static int check_calls(struct operation *operation, const struct plan_change *change,
-                       struct error *error)
-{
-    if (!calls_since(ledger_calls(operation->ledger), change->moved_from))
-        return 0;
-    return err_set(error, ERR_UNAVAILABLE, "UnderWay", "%s: another change of it is under way",
-                   change->moved_from);
 }
 
 int operation_move_records(struct operation *operation, struct error *error)
@@ -176,7 +166,9 @@ int operation_move_records(struct operation *operation, struct error *error)
             old = ledger_get(operation->ledger, change->moved_from, NULL);
         if (!old)
             continue;
-        r = check_calls(operation, change, error);
+        if (calls_since(ledger_calls(operation->ledger), change->moved_from))
+            r = err_set(error, ERR_UNAVAILABLE, "UnderWay", "%s: another change of it is under way",
+                        change->moved_from); /* it would land under the old id */
         changes[n++] = (struct ledger_change){.put = rename_record(operation, old, change->id)};
         changes[n++] = (struct ledger_change){.id = change->moved_from};
     }

@@ -1,29 +1,32 @@
-/* What State has to know before anything is changed. */
+/* The changes of State that are saved before anything is changed in the world. */
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
 
 /* Changes of State in the making. */
-struct batch {
+struct state_changes {
     struct ledger_change *items;
     size_t count, capacity;
 };
 
-static void add(struct batch *batch, struct ledger_change change)
+static void add_change(struct state_changes *batch, struct ledger_change change)
 {
     batch->items = mem_grow(batch->items, batch->count, &batch->capacity, sizeof(*batch->items));
     batch->items[batch->count++] = change;
 }
 
-static void batch_done(struct batch *batch)
+static void changes_done(struct state_changes *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
         record_unref(batch->items[i].put);
     free(batch->items);
 }
 
-/* ---- What each change needs ---- */
+/* ---- Needs of each change ---- */
 
 /* Its id has another type now: the object goes on under a name of its own, to be deleted. */
 static bool makes_way(const struct operation *operation, const struct plan_change *change)
@@ -34,7 +37,7 @@ static bool makes_way(const struct operation *operation, const struct plan_chang
 
 /* After a crash, an intent makes the next operation look for the object. It replaces the record of
  * an object that is gone and is created again. Where objects cannot be found again, each create is
- * marked instead, right before its call (make.c). */
+ * marked instead, right before its call (call.c). */
 static bool needs_intent(const struct node *node, const struct plan_change *change)
 {
     bool is_unknown = !change->record || change->record->status != RECORD_INTENT;
@@ -47,23 +50,10 @@ static bool needs_intent(const struct node *node, const struct plan_change *chan
 }
 
 /* An intent without an object, and without a call that could still make it. */
-static bool is_void(const struct plan_change *change)
+static bool is_void_intent(const struct plan_change *change)
 {
     return !change->resource && change->action == PLAN_FORGET &&
            change->record->status == RECORD_INTENT;
-}
-
-static bool deletes(const struct plan_change *change)
-{
-    return !change->error && (change->action == PLAN_DELETE || change->action == PLAN_REPLACE);
-}
-
-static const struct record *intent(const struct operation *operation, uint32_t index)
-{
-    const struct plan_change *change = &operation->plan->changes[index];
-
-    return operation_intent(&operation->nodes[index], change->action,
-                            operation_late_create(operation, change->record));
 }
 
 /* ---- All of them ---- */
@@ -71,7 +61,7 @@ static const struct record *intent(const struct operation *operation, uint32_t i
 int operation_record_intents(struct operation *operation, struct error *error)
 {
     struct plan *plan = operation->plan;
-    struct batch batch = {0};
+    struct state_changes batch = {0};
     bool is_needed = false;
     int r;
 
@@ -82,46 +72,52 @@ int operation_record_intents(struct operation *operation, struct error *error)
         struct node *node = &operation->nodes[i];
 
         if (makes_way(operation, change))
-            add(&batch, (struct ledger_change){.put = operation_depose(operation, node)});
-        if (makes_way(operation, change) || is_void(change))
-            add(&batch, (struct ledger_change){.id = change->id, .deposed = change->deposed});
-        is_needed = is_needed || deletes(change);
+            add_change(&batch, (struct ledger_change){.put = operation_depose(node)});
+        if (makes_way(operation, change) || is_void_intent(change))
+            add_change(&batch,
+                       (struct ledger_change){.id = change->id, .deposed = change->deposed});
+        is_needed =
+            is_needed ||
+            (!change->error && (change->action == PLAN_DELETE || change->action == PLAN_REPLACE));
     }
-    for (uint32_t i = 0; i < plan->n_changes; i++)
-        if (needs_intent(&operation->nodes[i], &plan->changes[i])) {
-            add(&batch, (struct ledger_change){.put = intent(operation, i)});
-            operation->nodes[i].is_only_intended = true;
-        }
+    for (uint32_t i = 0; i < plan->n_changes; i++) {
+        struct plan_change *change = &plan->changes[i];
+        struct node *node = &operation->nodes[i];
+        int64_t late = operation_late_create(operation, change->record);
+
+        if (!needs_intent(node, change))
+            continue;
+        add_change(&batch,
+                   (struct ledger_change){.put = operation_intent(node, change->action, late)});
+        node_move(node, STEP_APPLY, NODE_INTENDED);
+    }
     /* Before deletions State is written even without changes: that fails if another leader is at
      * work. */
     if (r >= 0 && (batch.count || is_needed))
         r = ledger_begin(operation->ledger, batch.items, batch.count, error);
     else if (r >= 0)
         r = ledger_check(operation->ledger, error);
-    batch_done(&batch);
-    if (r >= 0)
-        operation_begin_steps(operation);
+    changes_done(&batch);
     return r;
 }
 
 /* An earlier create may still come: the intent has its time. */
-static bool may_be_dropped(const struct operation *operation, const struct node *node)
+static bool may_be_dropped(const struct node *node)
 {
-    _cleanup_(record_unref_p) const struct record *known =
-        ledger_get(operation->ledger, operation_change(node)->id, NULL);
+    _cleanup_(record_unref_p) const struct record *known = operation_known(node);
 
-    return node->is_only_intended && known && known->status == RECORD_INTENT &&
-           !operation_late_create(operation, known);
+    return node->phases[STEP_APPLY] == NODE_INTENDED && known && known->status == RECORD_INTENT &&
+           !operation_late_create(node->operation, known);
 }
 
 void operation_drop_intents(struct operation *operation)
 {
-    struct batch batch = {0};
+    struct state_changes batch = {0};
 
     for (uint32_t i = 0; i < operation->plan->n_changes; i++)
-        if (may_be_dropped(operation, &operation->nodes[i]))
-            add(&batch, (struct ledger_change){.id = operation->plan->changes[i].id});
+        if (may_be_dropped(&operation->nodes[i]))
+            add_change(&batch, (struct ledger_change){.id = operation->plan->changes[i].id});
     if (batch.count)
         ledger_land(operation->ledger, batch.items, batch.count, LEDGER_SOON, NULL);
-    batch_done(&batch);
+    changes_done(&batch);
 }

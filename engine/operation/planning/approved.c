@@ -1,20 +1,20 @@
 /*
  * The approved plan, compared when all changes are planned, and before any of them begins. What is
- * planned anew later is compared in due.c.
+ * planned anew later is compared in carrying/replan.c.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 #include "engine/plan/spread.h"
 
 /* Changes of a stale plan that one message names; the rest is counted. */
 #define NAMED_CHANGES 3
 
-/* ---- What is left out ---- */
+/* ---- Changes that are not covered ---- */
 
-static void defer(struct plan_change *change, const char *reason)
+static void defer_change(struct plan_change *change, const char *reason)
 {
     free(TAKE(change->error));
     plan_step_free(TAKE(change->step));
@@ -33,13 +33,13 @@ static void leave_uncovered(struct node *node)
 
     if (change->error && !operation_may_heal(change->error))
         return;
-    defer(change, "it could not be planned when the plan was approved");
-    node->needs_approval = true;
+    defer_change(change, "it could not be planned when the plan was approved");
+    node->approval = APPROVAL_MISSING;
 }
 
-/* ---- What cannot be compared yet ---- */
+/* ---- Changes that cannot be compared yet ---- */
 
-/* Of each change: whether it, or anything that it depends on, near or far, cannot be planned now.
+/* For each change: true if it, or anything that it depends on, near or far, cannot be planned now.
  */
 static bool *find_undecided(const struct operation *operation)
 {
@@ -60,30 +60,20 @@ static bool *find_undecided(const struct operation *operation)
     return undecided;
 }
 
-/* For example, what a create in doubt gives was known when the plan was approved, and is not now.
- * The change is compared when that is known, right before it begins, or it does not begin at all.
- */
+/* A value may have been known when the plan was approved, and not be known now: of an object whose
+ * create is in doubt, for example. The change is compared right before it begins, or does not begin
+ * at all. */
 static void compare_later(struct node *node)
 {
-    struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
 
-    if (approved_plan_check_known(operation->config.approved, change, NULL) >= 0)
-        node->is_compared_later = true;
+    if (approved_plan_check_known(node->operation->config.approved, change, NULL) >= 0)
+        node->approval = APPROVAL_LATER;
     else
-        defer(change, "what it depends on cannot be planned yet");
+        defer_change(change, "what it depends on cannot be planned yet");
 }
 
 /* ---- The order ---- */
-
-/* Where half of the steps are done, fewer of the others may ask for an order: the approved one
- * holds. */
-static void take_order(const struct approved_plan *approved, struct plan_change *change)
-{
-    if (change->action == PLAN_REPLACE && !change->cannot_create_first &&
-        approved_plan_creates_first(approved, change))
-        change->create_first = true;
-}
 
 void operation_take_approved(struct operation *operation)
 {
@@ -94,7 +84,10 @@ void operation_take_approved(struct operation *operation)
         struct plan_change *change = &operation->plan->changes[i];
         int verdict;
 
-        take_order(approved, change);
+        /* Where half of the steps are done, fewer of the others may ask for an order. */
+        if (change->action == PLAN_REPLACE && !change->cannot_create_first &&
+            approved_plan_creates_first(approved, change))
+            change->create_first = true;
         verdict = approved_plan_check(approved, change, NULL);
         if (verdict == NOT_COVERED)
             leave_uncovered(&operation->nodes[i]);
@@ -105,8 +98,8 @@ void operation_take_approved(struct operation *operation)
 
 /* ---- The verdict ---- */
 
-static int refuse(struct operation *operation, const struct buf *named, size_t n_stale,
-                  struct error *error)
+static int refuse_stale_plan(struct operation *operation, const struct buf *named, size_t n_stale,
+                             struct error *error)
 {
     char more[64] = "";
 
@@ -119,27 +112,21 @@ static int refuse(struct operation *operation, const struct buf *named, size_t n
     return error->code;
 }
 
-static int check(const struct node *node, struct error *error)
-{
-    const struct approved_plan *approved = node->operation->config.approved;
-    const struct plan_change *change = operation_change(node);
-
-    return node->is_compared_later ? approved_plan_check_known(approved, change, error)
-                                   : approved_plan_check(approved, change, error);
-}
-
 int operation_check_approved(struct operation *operation, struct error *error)
 {
     _cleanup_buf_ struct buf named = BUF_INIT;
     size_t n_stale = 0;
 
     for (size_t i = 0; operation->config.approved && i < operation->plan->n_changes; i++) {
+        const struct plan_change *change = &operation->plan->changes[i];
+        bool is_later = operation->nodes[i].approval == APPROVAL_LATER;
         struct error problem = {0};
+        int r = is_later ? approved_plan_check_known(operation->config.approved, change, &problem)
+                         : approved_plan_check(operation->config.approved, change, &problem);
 
-        if (check(&operation->nodes[i], &problem) >= 0 || n_stale++ >= NAMED_CHANGES)
+        if (r >= 0 || n_stale++ >= NAMED_CHANGES)
             continue;
-        buf_printf(&named, "%s%s: %s", named.length ? "; " : "", operation->plan->changes[i].id,
-                   problem.message);
+        buf_printf(&named, "%s%s: %s", named.length ? "; " : "", change->id, problem.message);
     }
-    return n_stale ? refuse(operation, &named, n_stale, error) : 0;
+    return n_stale ? refuse_stale_plan(operation, &named, n_stale, error) : 0;
 }

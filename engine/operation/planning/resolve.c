@@ -1,5 +1,5 @@
 /* References: the values that resources take from others. */
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 #include "engine/spec/ref.h"
 
 struct resolution {
@@ -15,9 +15,9 @@ static int begin_reading(struct node *node, struct error *error)
     int r;
 
     pthread_mutex_lock(&operation->lock);
-    r = operation_wait_while(operation, &node->is_read, deadline, error);
+    r = operation_wait_while(operation, &node->is_being_read, deadline, error);
     if (r >= 0)
-        node->is_read = true;
+        node->is_being_read = true;
     pthread_mutex_unlock(&operation->lock);
     return r;
 }
@@ -25,7 +25,7 @@ static int begin_reading(struct node *node, struct error *error)
 static void end_reading(struct node *node)
 {
     pthread_mutex_lock(&node->operation->lock);
-    node->is_read = false;
+    node->is_being_read = false;
     pthread_cond_broadcast(&node->operation->changed);
     pthread_mutex_unlock(&node->operation->lock);
 }
@@ -48,21 +48,17 @@ static int read_live(struct node *node, struct error *error)
     return r;
 }
 
-static bool has_released_dependents(struct node *node)
+static int refuse_missing_field(const struct output *output, const struct seen *seen,
+                                struct error *error)
 {
-    bool has_released;
-
-    pthread_mutex_lock(&node->operation->lock);
-    has_released = node->releases_dependents;
-    pthread_mutex_unlock(&node->operation->lock);
-    return has_released;
-}
-
-static int refuse(const struct output *output, const struct seen *seen, struct error *error)
-{
+    struct operation *operation = output->node->operation;
     const char *id = operation_change(output->node)->id;
+    bool may_come;
 
-    if (has_released_dependents(output->node))
+    pthread_mutex_lock(&operation->lock);
+    may_come = output->node->releases_dependents;
+    pthread_mutex_unlock(&operation->lock);
+    if (may_come)
         return err_set(error, ERR_UNAVAILABLE, "DependencyNotReady", "%s has no field \"%s\" yet",
                        id, output->path);
     return err_set(error, ERR_INVALID, "InvalidReference",
@@ -71,20 +67,19 @@ static int refuse(const struct output *output, const struct seen *seen, struct e
 }
 
 /* Whether the resource is still to be changed, and may get fields that it does not have yet. */
-static bool is_to_change(const struct resolution *resolution, const struct node *node)
+static bool may_get_fields(const struct resolution *resolution, const struct node *node)
 {
-    return !resolution->is_due &&
-           resolution->operation->plan->changes[node->index].action != PLAN_UNCHANGED;
+    return !resolution->is_due && operation_change(node)->action != PLAN_UNCHANGED;
 }
 
 /* The value is the caller's. */
-static int find(const struct resolution *resolution, const struct output *output, struct seen *ret,
-                struct error *error)
+static int find_output(const struct resolution *resolution, const struct output *output,
+                       struct seen *ret, struct error *error)
 {
     int r;
 
     *ret = operation_seen(output);
-    if (ret->is_seen || is_to_change(resolution, output->node))
+    if (ret->is_seen || may_get_fields(resolution, output->node))
         return 0;
     r = begin_reading(output->node, error);
     if (r < 0)
@@ -99,7 +94,8 @@ static int find(const struct resolution *resolution, const struct output *output
 }
 
 /* *ret: a reference; NULL: not known yet. */
-static int lookup(void *arg, const char *text, const struct value **ret, struct error *error)
+static int look_up_reference(void *arg, const char *text, const struct value **ret,
+                             struct error *error)
 {
     const struct resolution *resolution = arg;
     const struct output *output = strmap_get(&resolution->operation->outputs, text);
@@ -111,12 +107,12 @@ static int lookup(void *arg, const char *text, const struct value **ret, struct 
         r = ref_parse(text, &resolution->operation->spec->by_id, &ref, error);
         return r < 0 ? r : err_set(error, ERR_INTERNAL, "UnknownReference", "%s", text);
     }
-    r = find(resolution, output, &seen, error);
+    r = find_output(resolution, output, &seen, error);
     if (r < 0)
         return r;
     *ret = seen.value;
-    if (!*ret && !is_to_change(resolution, output->node))
-        return refuse(output, &seen, error);
+    if (!*ret && !may_get_fields(resolution, output->node))
+        return refuse_missing_field(output, &seen, error);
     return 0;
 }
 
@@ -130,7 +126,7 @@ int operation_resolve(struct operation *operation, const struct value *value, bo
         *ret = NULL;
         return 0;
     }
-    r = ref_resolve(value, lookup, &resolution, ret, error);
+    r = ref_resolve(value, look_up_reference, &resolution, ret, error);
     if (r < 0)
         err_wrap(error, "resolving references");
     return r;

@@ -194,6 +194,6 @@ static void what_is_approved(void)
     }
 }
 
-SUITE(operation_reading, TEST(read_for_the_plan), TEST(it_reads_differently),
+SUITE(operation_read_only, TEST(read_for_the_plan), TEST(it_reads_differently),
       TEST(read_when_it_is_due), TEST(a_preview_of_it), TEST(it_cannot_be_read), TEST(it_leaves),
       TEST(it_takes_the_id_of_another), TEST(what_is_approved))

@@ -1,5 +1,6 @@
-/* Objects that are only read: they are not ours, and State has no more of them than that. */
-#include "engine/operation/private.h"
+/* Objects that are only read: they are not ours, and their records say nothing but that. */
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
 
 const struct record *operation_prior(const struct record *record)
 {
@@ -13,12 +14,12 @@ int operation_check_reading(const struct record *record, struct error *error)
     if (!operation_prior(record) || is_unknown)
         return 0;
     return err_set(error, ERR_INVALID, "InvalidSpec",
-                   "what is only read cannot have the id of an object that was made for this Spec: "
-                   "give it another id");
+                   "a data source cannot have the id of an object that this Spec created: give it "
+                   "another id");
 }
 
 /* Nothing is done to what is unchanged, and a reading changes nothing. */
-static bool is_to_change(const struct plan_change *change)
+static bool is_changed_by_plan(const struct plan_change *change)
 {
     return change->error || (change->action != PLAN_UNCHANGED && change->action != PLAN_READ);
 }
@@ -28,34 +29,26 @@ void operation_note_planned(struct node *node)
     const struct operation *operation = node->operation;
     const struct graph *graph = operation->graph;
 
-    node->is_behind_change = is_to_change(operation_change(node));
+    node->is_behind_change = is_changed_by_plan(operation_change(node));
     for (uint32_t e = graph->dependency_start[node->index];
          !node->is_behind_change && e < graph->dependency_start[node->index + 1]; e++)
         node->is_behind_change = operation->nodes[graph->dependencies[e]].is_behind_change;
 }
 
-static bool is_changed_before(const struct operation *operation, const struct resource *resource)
-{
-    const struct spec_dependencies *direct =
-        &operation->spec->dependencies[spec_index(operation->spec, resource)];
-
-    for (size_t i = 0; i < direct->count; i++)
-        if (is_to_change(&operation->plan->changes[direct->indices[i]]))
-            return true;
-    return false;
-}
-
 bool operation_is_too_early(const struct node *node)
 {
     const struct operation *operation = node->operation;
+    const struct spec *spec = operation->spec;
     const struct resource *resource = operation_change(node)->resource;
+    const struct spec_dependencies *direct = &spec->dependencies[spec_index(spec, resource)];
 
-    if (is_changed_before(operation, resource))
-        return true;
+    for (size_t i = 0; i < direct->count; i++)
+        if (is_changed_by_plan(&operation->plan->changes[direct->indices[i]]))
+            return true;
     for (size_t i = 0; i < resource->n_depends_on; i++) {
-        const struct resource *other = strmap_get(&operation->spec->by_id, resource->depends_on[i]);
+        const struct resource *other = strmap_get(&spec->by_id, resource->depends_on[i]);
 
-        if (other && operation->nodes[spec_index(operation->spec, other)].is_behind_change)
+        if (other && operation->nodes[spec_index(spec, other)].is_behind_change)
             return true;
     }
     return false;

@@ -1,10 +1,11 @@
-/* What depends on all changes: it is decided when every change is planned. */
+/* Decisions that depend on all changes, made when every change is planned. */
 #include <stdlib.h>
 
 #include "engine/base/strmap.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
 
-/* ---- What goes with something else, or goes on ---- */
+/* ---- Content, and objects with another id ---- */
 
 int operation_guard_content(const struct node *node, struct error *error)
 {
@@ -19,7 +20,7 @@ int operation_guard_content(const struct node *node, struct error *error)
         node->content->id);
 }
 
-static void guard_content(struct operation *operation)
+static void guard_contents(struct operation *operation)
 {
     for (size_t i = 0; i < operation->plan->n_changes; i++) {
         struct plan_change *change = &operation->plan->changes[i];
@@ -31,7 +32,7 @@ static void guard_content(struct operation *operation)
     }
 }
 
-static const char *uid_of(const struct plan_change *change)
+static const char *live_uid(const struct plan_change *change)
 {
     if (!change->resource)
         return NULL;
@@ -46,7 +47,7 @@ static void keep_renamed(struct operation *operation)
     struct strmap uids = STRMAP_INIT;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
-        const char *uid = uid_of(&plan->changes[i]);
+        const char *uid = live_uid(&plan->changes[i]);
 
         if (uid)
             strmap_put(&uids, uid, plan);
@@ -102,20 +103,14 @@ static int make_steps(struct operation *operation, struct error *error)
 
 /* ---- The whole ---- */
 
-/* The creation of a resource that planning waited for; NULL: there is none. */
-static const struct plan_change *find_awaited(const struct operation *operation)
+static int describe_timeout(const struct operation *operation, struct error *error)
 {
-    for (size_t i = 0; operation->config.for_approval && i < operation->plan->n_changes; i++)
-        if (operation_late_create(operation, operation->plan->changes[i].record))
-            return &operation->plan->changes[i];
-    return NULL;
-}
-
-static int out_of_time(const struct operation *operation, struct error *error)
-{
-    const struct plan_change *awaited = find_awaited(operation);
+    const struct plan_change *awaited = NULL; /* its creation is */
     int64_t left;
 
+    for (size_t i = 0; operation->config.for_approval && i < operation->plan->n_changes; i++)
+        if (!awaited && operation_late_create(operation, operation->plan->changes[i].record))
+            awaited = &operation->plan->changes[i];
     if (!awaited)
         return err_set(error, ERR_TIMEOUT, "Timeout",
                        "planning did not come to its end: out of time");
@@ -138,7 +133,7 @@ static int check_whole(struct operation *operation, struct error *error)
     pthread_mutex_unlock(&operation->lock);
     if (r < 0)
         return r;
-    return counts.cancelled || counts.timed_out ? out_of_time(operation, error) : 0;
+    return counts.cancelled || counts.timed_out ? describe_timeout(operation, error) : 0;
 }
 
 int operation_conclude_plan(struct operation *operation, struct error *error)
@@ -148,7 +143,7 @@ int operation_conclude_plan(struct operation *operation, struct error *error)
     if (r < 0)
         return r;
     keep_renamed(operation);
-    guard_content(operation);
+    guard_contents(operation);
     operation_take_approved(operation);
     r = make_steps(operation, error);
     if (r >= 0)

@@ -1,7 +1,8 @@
 /* The head of State: its Spec, and the progress of an operation. The end of an operation writes it.
  */
 #include "engine/base/str.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/records.h"
 
 /* The policy is kept in State, too: a deletion needs it when the Spec cannot be read any more. */
 static const struct value *policy_of(const struct spec *spec)
@@ -19,14 +20,6 @@ static int64_t generation_of(const struct operation *operation)
     return operation->spec ? operation->spec->generation : 0;
 }
 
-/* An earlier Spec of this name may have had the same revision and generation. */
-static bool is_of_this_spec(const struct operation *operation, const struct state_head *head)
-{
-    const char *uid = head->operation_uid ? head->operation_uid : head->spec_uid;
-
-    return str_equal(uid, operation->config.scope.spec_uid);
-}
-
 /* The time during which no process ran counts, too. A call that was in flight when the process died
  * is not excused: its change is deferred until the call cannot have an effect any more, and each
  * new call has its own time. */
@@ -38,7 +31,9 @@ int64_t operation_time_lost(struct operation *operation, int64_t revision)
     int64_t lost;
 
     ledger_head(operation->ledger, &arena, &head);
-    is_own = is_of_this_spec(operation, &head);
+    /* An earlier Spec of this name may have had the same revision and generation. */
+    is_own = str_equal(head.operation_uid ? head.operation_uid : head.spec_uid,
+                       operation->config.scope.spec_uid);
     arena_done(&arena);
     if (!is_own || !head.progressed_at || head.revision != revision ||
         head.generation != generation_of(operation))
@@ -90,30 +85,23 @@ void operation_set_head(struct operation *operation, enum moment moment)
 
 /* ---- The end ---- */
 
-/* Whatever else failed: this is why the operation came to its end. */
-static int set_stale(const struct operation *operation, struct error *error)
-{
-    const struct error *stale = &operation->stale;
-
-    return err_set(error, stale->code, stale->reason, "the approved plan is stale: %s",
-                   stale->message);
-}
-
 int operation_conclude(struct operation *operation, struct error *error)
 {
+    const struct error *stale = &operation->stale;
     struct error save_error = {0};
     int r;
 
     pthread_mutex_lock(&operation->lock);
     r = operation_results_error(&operation->results, operation->spec ? "apply" : "destroy", error);
-    if (operation->stale.code)
-        r = set_stale(operation, error);
+    if (stale->code) /* whatever else failed: this is why it came to its end */
+        r = err_set(error, stale->code, stale->reason, "the approved plan is stale: %s",
+                    stale->message);
     else if (operation->exceeded.code)
         r = err_copy(error, &operation->exceeded);
     pthread_mutex_unlock(&operation->lock);
     if (r >= 0 && !operation->spec && !operation->config.keeps_state)
         return ledger_remove(operation->ledger, error);
-    if (operation->stale.code)
+    if (stale->code)
         operation_drop_intents(operation);
     operation_set_head(operation, r >= 0 ? AT_SUCCESS : AT_END);
     if (ledger_flush(operation->ledger, &save_error) >= 0)

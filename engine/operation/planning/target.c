@@ -1,10 +1,10 @@
 /* The targets of runtime calls. */
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 
 struct runtime_target operation_target(struct node *node, const struct record *prior)
 {
     struct operation *operation = node->operation;
-    const struct plan_change *change = &operation->plan->changes[node->index];
+    const struct plan_change *change = operation_change(node);
     struct runtime_target target = {.id = change->id, .prior = operation_prior(prior)};
 
     if (!change->resource) {

@@ -161,6 +161,6 @@ static void what_is_approved(void)
     EXPECT_STR(stage_state(&stage), "f", "moved alone");
 }
 
-SUITE(operation_moved, TEST(keeps_its_object), TEST(order_is_kept), TEST(when_it_means_nothing),
+SUITE(operation_rename, TEST(keeps_its_object), TEST(order_is_kept), TEST(when_it_means_nothing),
       TEST(what_cannot_be_planned_stays), TEST(a_call_is_under_way), TEST(a_tainted_one),
       TEST(what_is_approved))

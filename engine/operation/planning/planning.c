@@ -6,7 +6,10 @@
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
+#include "engine/operation/results.h"
 
 #define LOOK_AT_CALL   50   /* ms, between two looks whether a short call has landed */
 #define LOOK_AT_CREATE 5000 /* ms, between two looks whether a late create made its object */
@@ -32,8 +35,7 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
             members[n] = &operation->nodes[i];
             targets[n++] = operation_target(&operation->nodes[i], plan->changes[i].record);
         }
-    if (n && binding->runtime->ops->prefetch &&
-        operation_session(operation, members[0], &session, NULL) >= 0)
+    if (n && binding->runtime->ops->prefetch && operation_session(members[0], &session, NULL) >= 0)
         binding->runtime->ops->prefetch(session, targets, n, &call, hints, NULL);
     for (size_t i = 0; i < n; i++) {
         members[i]->hint = hints[i];
@@ -43,28 +45,21 @@ void operation_prefetch(struct operation *operation, struct binding *binding)
 
 /* ---- The walk: a visit of one change ---- */
 
-static void hide_before(struct diff *diff)
-{
-    for (size_t i = 0; i < diff->n_fields; i++)
-        if (diff->fields[i].from)
-            diff->fields[i].from = REDACTED;
-}
-
-static size_t room_beside(size_t used, size_t most)
+static size_t room_left(size_t used, size_t most)
 {
     return used < most ? most - used : 0;
 }
 
-/* A thorough plan is for a person to read: nothing is left out, as long as there is room. One visit
- * at a time takes of that, and each all that it needs. */
+/* Leaves nothing out as long as there is room, since a person reads a thorough plan. One visit at a
+ * time takes room, as much as it needs. */
 static void compare_thoroughly(struct operation *operation, const struct value *before,
                                const struct value *after, struct diff *ret)
 {
     struct diff_bounds room = {.value = SIZE_MAX};
 
     pthread_mutex_lock(&operation->shown_lock);
-    room.fields = room_beside(operation->shown_fields, LIMIT_DIFF_PLAN_FIELDS);
-    room.bytes = room_beside(operation->shown_bytes, LIMIT_DIFF_PLAN);
+    room.fields = room_left(operation->shown_fields, LIMIT_DIFF_PLAN_FIELDS);
+    room.bytes = room_left(operation->shown_bytes, LIMIT_DIFF_PLAN);
     diff_values(before, after, &room, ret);
     operation->shown_fields += ret->n_fields;
     operation->shown_bytes += ret->arena.used;
@@ -91,12 +86,13 @@ static void show_difference(struct operation *operation, struct plan_change *cha
         compare_thoroughly(operation, before, after, change->diff);
     else
         diff_values(before, after, &diff_brief, change->diff);
-    if (step->hides_before)
-        hide_before(change->diff);
+    for (size_t i = 0; step->hides_before && i < change->diff->n_fields; i++)
+        if (change->diff->fields[i].from)
+            change->diff->fields[i].from = REDACTED;
 }
 
-/* The diff and the digest are all that is kept of the objects. */
-static void summarise(struct node *node, const struct runtime_step *shown)
+/* Makes the diff and the digest, and frees the objects themselves. */
+static void summarise_objects(struct node *node, const struct runtime_step *shown)
 {
     struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
@@ -114,7 +110,7 @@ static void summarise(struct node *node, const struct runtime_step *shown)
 }
 
 /* A step that would change nothing is freed, unless it is compared with an approved one. */
-static void settle(struct node *node)
+static void settle_unchanged(struct node *node)
 {
     struct plan_change *change = operation_change(node);
 
@@ -124,8 +120,8 @@ static void settle(struct node *node)
         plan_step_free(TAKE(change->step));
 }
 
-/* State forgets the object. */
-static void note_forgotten(struct plan_change *change)
+/* Says why an object stays that State forgets. */
+static void explain_forgotten(struct plan_change *change)
 {
     if (change->is_only_read || (change->step && !change->step->uid))
         return;
@@ -134,7 +130,7 @@ static void note_forgotten(struct plan_change *change)
                                   : "it stays: `prune` is false";
 }
 
-static void take(struct node *node, struct planned *planned)
+static void take_planned(struct node *node, struct planned *planned)
 {
     struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
@@ -156,15 +152,15 @@ static void take(struct node *node, struct planned *planned)
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
     if (change->action == PLAN_FORGET)
-        note_forgotten(change);
-    summarise(node, shown);
-    settle(node);
+        explain_forgotten(change);
+    summarise_objects(node, shown);
+    settle_unchanged(node);
     planned_done(planned);
 }
 
-/* A call of an earlier operation may still be in flight, and change what State has of the resource.
- * 1: a short call, or the plan is to be approved: it is waited for. 0: there is none, or it takes
- * long: then the change is deferred. */
+/* A call of an earlier operation may still be in flight, and change the record. 1: wait for it,
+ * since it is short, or the plan is to be approved. 0: there is none, or it takes long: then the
+ * change is deferred. */
 static int wait_for_call(struct operation *operation, struct plan_change *change,
                          struct walk_visit *visit)
 {
@@ -190,7 +186,6 @@ static int wait_for_call(struct operation *operation, struct plan_change *change
  * change is deferred. */
 static bool may_still_be_made(struct node *node)
 {
-    struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
     char until[TIMESTAMP_SIZE];
 
@@ -199,7 +194,7 @@ static bool may_still_be_made(struct node *node)
     operation_in_flight_until(change->record, until);
     change->action = PLAN_DEFERRED;
     change->reason =
-        operation_text(operation,
+        operation_text(node->operation,
                        "its creation was begun, and may still take effect: it is left "
                        "alone until %s, so that nothing is made twice. " OPERATION_SETTLE_AT_ONCE,
                        until, (long long)change->record->revision);
@@ -223,11 +218,12 @@ static void refresh_record(struct operation *operation, struct plan_change *chan
     change->record = now;
 }
 
-/* The resource was planned as one without an object, which a create of ours may still make. A plan
- * that is to be approved is not made meanwhile: it would be stale. asked_at: before anybody looked.
- */
-static bool is_awaited(const struct operation *operation, const struct plan_change *change,
-                       const struct planned *planned, const struct error *problem, int64_t asked_at)
+/* Whether a plan that is to be approved has to wait, because it would be stale: the resource was
+ * planned as one without an object, which a create of ours may still make. asked_at: before anybody
+ * looked. */
+static bool is_create_awaited(const struct operation *operation, const struct plan_change *change,
+                              const struct planned *planned, const struct error *problem,
+                              int64_t asked_at)
 {
     bool is_absent =
         problem->code ? operation_may_heal(problem) && str_equal(problem->reason, "OutcomeUnknown")
@@ -248,7 +244,7 @@ static enum walk_verdict wait_for_create(const struct operation *operation,
 }
 
 /* A problem of one resource does not keep the others from being planned. */
-static void conclude(struct node *node, struct planned *planned, struct error *error)
+static void conclude_change(struct node *node, struct planned *planned, struct error *error)
 {
     struct operation *operation = node->operation;
     struct plan_change *change = operation_change(node);
@@ -260,9 +256,9 @@ static void conclude(struct node *node, struct planned *planned, struct error *e
     if (change->error && change->action == PLAN_NONE)
         change->action = PLAN_UNKNOWN;
     else
-        take(node, planned);
+        take_planned(node, planned);
     pthread_mutex_lock(&operation->lock);
-    operation_hold_change(operation, node);
+    operation_hold_change(node);
     pthread_mutex_unlock(&operation->lock);
 }
 
@@ -276,6 +272,7 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     enum walk_verdict verdict = WALK_DONE;
     struct planned planned = {0};
     struct error error = {0};
+    bool is_late;
 
     if (wait_for_call(operation, change, visit))
         return WALK_PARKED;
@@ -288,15 +285,17 @@ enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_
     }
     node->large = &large;
     if (operation_check_moved(change, &error) >= 0 &&
-        operation_settle_doubt(operation, node, &change->record, &error) >= 0) {
+        operation_settle_doubt(node, &change->record, &error) >= 0) {
         operation_take_moved(operation, change);
-        operation_plan_one(operation, node, change->record, false, &planned, &error);
+        operation_plan_one(node, change->record, false, &planned, &error);
     }
-    node->timed_out = error.code == ERR_TIMEOUT && operation_now(operation) >= deadline;
-    if (is_awaited(operation, change, &planned, &error, asked_at))
+    is_late = error.code == ERR_TIMEOUT && operation_now(operation) >= deadline;
+    if (is_create_awaited(operation, change, &planned, &error, asked_at))
         verdict = wait_for_create(operation, change, visit);
     else
-        conclude(node, &planned, &error);
+        conclude_change(node, &planned, &error);
+    if (is_late && verdict == WALK_DONE)
+        node_move(node, node_only_step(node), NODE_TIMED_OUT);
     operation_note_planned(node);
     planned_done(&planned);
     slot_give_back(&large);

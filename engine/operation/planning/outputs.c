@@ -4,10 +4,10 @@
 
 #include "engine/base/path.h"
 #include "engine/base/value_mark.h"
-#include "engine/operation/private.h"
+#include "engine/operation/planning/planning.h"
 #include "engine/spec/ref.h"
 
-/* ---- Which there are ---- */
+/* ---- List ---- */
 
 static int list_output(void *arg, const char *text, struct error *error)
 {
@@ -37,7 +37,7 @@ void operation_list_outputs(struct operation *operation)
     }
 }
 
-/* ---- What is kept ---- */
+/* ---- Values ---- */
 
 /* Copies of the outputs, in their order; null for those that are not there. */
 static const struct value *copy_outputs(const struct output *outputs, const struct value *live)
@@ -60,7 +60,7 @@ static const struct value *copy_outputs(const struct output *outputs, const stru
 }
 
 /* Under the lock. copies NULL: they are past a bound of limits.h, as no object is. */
-static void take(struct node *node, const struct value *copies, const struct value *live)
+static void take_outputs(struct node *node, const struct value *copies, const struct value *live)
 {
     size_t i = 0;
 
@@ -73,17 +73,10 @@ static void take(struct node *node, const struct value *copies, const struct val
     }
 }
 
-static void forget(struct node *node)
-{
-    operation_hold(node->operation, value_memory(node->seen), 0);
-    value_assign(&node->seen, NULL);
-    node->is_seen = false;
-}
-
 void operation_set_live(struct node *node, const struct value *live)
 {
     struct operation *operation = node->operation;
-    const struct record *record = operation->plan->changes[node->index].record;
+    const struct record *record = operation_change(node)->record;
     _cleanup_value_ const struct value *attributes = NULL, *sent = NULL, *both = NULL;
     _cleanup_value_ const struct value *copies = NULL;
 
@@ -96,10 +89,13 @@ void operation_set_live(struct node *node, const struct value *live)
         copies = copy_outputs(node->outputs, both);
     }
     pthread_mutex_lock(&operation->lock);
-    if (live)
-        take(node, copies, both);
-    else
-        forget(node);
+    if (live) {
+        take_outputs(node, copies, both);
+    } else {
+        operation_hold(operation, value_memory(node->seen), 0);
+        value_assign(&node->seen, NULL);
+        node->is_seen = false;
+    }
     pthread_mutex_unlock(&operation->lock);
 }
 

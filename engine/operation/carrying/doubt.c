@@ -1,7 +1,10 @@
 /* Objects of which State does not tell whether they are there: creations whose outcome was never
  * recorded, and what was lost with State. */
+#include "engine/operation/carrying/doubt.h"
 #include "engine/base/value_mark.h"
-#include "engine/operation/private.h"
+#include "engine/operation/carrying/carrying.h"
+#include "engine/operation/planning/planning.h"
+#include "engine/operation/records.h"
 #include "engine/spec/ref.h"
 
 bool operation_is_doubtful(const struct record *record)
@@ -14,11 +17,11 @@ static bool is_lost(const struct record *record)
     return record && record->lost_revision;
 }
 
-/* ---- What a person says ---- */
+/* ---- Words of a person ---- */
 
 /* The extensions in which a person settles what becomes of the change's object. A Spec that is
  * being deleted has them, too, though nothing of it is wanted any more. Borrowed. */
-static const struct value *words_of(const struct node *node)
+static const struct value *settling_words(const struct node *node)
 {
     const struct plan_change *change = operation_change(node);
 
@@ -26,22 +29,18 @@ static const struct value *words_of(const struct node *node)
                             : value_get(node->operation->config.extensions, change->id);
 }
 
-/* The revision by which `not-created` names the doubt. */
-static int64_t number_of(const struct record *record)
+/* `not-created` names the doubt by its revision. */
+static bool is_said_absent(const struct record *record, const struct value *words)
 {
-    return record->lost_revision ? record->lost_revision : record->revision;
+    return value_int(value_get(words, NOT_CREATED), 0) ==
+           (record->lost_revision ? record->lost_revision : record->revision);
 }
 
-static bool is_denied(const struct record *record, const struct value *words)
+static bool is_settled_by_person(const struct node *node, const struct record *record)
 {
-    return value_int(value_get(words, NOT_CREATED), 0) == number_of(record);
-}
+    const struct value *words = settling_words(node);
 
-static bool is_told(const struct node *node, const struct record *record)
-{
-    const struct value *words = words_of(node);
-
-    return is_denied(record, words) || value_get(words, IMPORT_ID);
+    return is_said_absent(record, words) || value_get(words, IMPORT_ID);
 }
 
 /* ---- Holding ---- */
@@ -79,7 +78,7 @@ int operation_hold_doubtful(const struct record *record, struct error *error)
 int operation_check_doubtful(const struct record *record, const struct value *extensions,
                              const struct runtime_step *step, struct error *error)
 {
-    return step->action == PLAN_CREATE && !is_denied(record, extensions)
+    return step->action == PLAN_CREATE && !is_said_absent(record, extensions)
                ? operation_hold_doubtful(record, error)
                : 0;
 }
@@ -89,25 +88,12 @@ int operation_check_lost(const struct node *node, const struct record *record,
 {
     bool is_missing = step->action == PLAN_FORGET && !step->uid;
 
-    return is_lost(record) && is_missing && !is_denied(record, words_of(node))
+    return is_lost(record) && is_missing && !is_said_absent(record, settling_words(node))
                ? hold_lost(record, error)
                : 0;
 }
 
 /* ---- Settling ---- */
-
-/* extensions: those to look it up by; NULL: those in State. */
-static int read_doubtful(struct node *node, const struct record *record,
-                         const struct value *extensions, struct runtime_outcome *outcome,
-                         struct error *error)
-{
-    struct runtime_target target = operation_removal_target(record);
-
-    target.attributes = record->attributes;
-    if (extensions)
-        target.extensions = extensions;
-    return operation_read(node, &target, node->large, outcome, error);
-}
 
 /* The object that was found is ours, and is recorded as it is. Values that were secret in the
  * attributes are marked as secret in the result. */
@@ -152,7 +138,7 @@ int64_t operation_late_create(const struct operation *operation, const struct re
 bool operation_is_in_flight(const struct node *node, const struct record *record)
 {
     return operation_is_doubtful(record) && operation_late_create(node->operation, record) &&
-           !is_told(node, record);
+           !is_settled_by_person(node, record);
 }
 
 void operation_in_flight_until(const struct record *record, char ret_text[TIMESTAMP_SIZE])
@@ -173,21 +159,24 @@ static int wait_for_effect(const struct node *node, const struct record *record,
                    node->lost ? ")" : "", (long long)record->revision);
 }
 
-/* What leaves, and has an import id in the Spec, is looked up by it. NULL: there is none. */
+/* The extensions with the import id by which an object that leaves is looked up; NULL: there is
+ * none. */
 static const struct value *import_words(const struct node *node)
 {
-    const struct value *words = operation_change(node)->resource ? NULL : words_of(node);
+    const struct value *words = operation_change(node)->resource ? NULL : settling_words(node);
 
     return value_get(words, IMPORT_ID) ? words : NULL;
 }
 
-/* A read can tell. What was lost is found by an import id alone; and what is wanted, and is settled
- * by a person, is planned as the person says. */
+/* Whether a read can tell if the object is there. An object that was lost with State is found by an
+ * import id alone. A resource of the Spec that a person has settled is planned as that person says.
+ */
 static bool is_to_be_found(const struct node *node, const struct record *record)
 {
     if (import_words(node))
         return true;
-    return !is_lost(record) && !(operation_change(node)->resource && is_told(node, record));
+    return !is_lost(record) &&
+           !(operation_change(node)->resource && is_settled_by_person(node, record));
 }
 
 static int refuse_reference(void *arg, const char *text, struct error *error)
@@ -199,13 +188,13 @@ static int refuse_reference(void *arg, const char *text, struct error *error)
                    text);
 }
 
-static int look_for_object(struct operation *operation, struct node *node,
-                           const struct record *doubtful, const struct record **ret,
-                           struct error *error)
+static int look_for_object(struct node *node, const struct record *doubtful,
+                           const struct record **ret, struct error *error)
 {
     const struct value *words = import_words(node);
     struct record unknown = *doubtful; /* whatever an older State has of it */
-    struct runtime_outcome outcome = {0};
+    struct runtime_target target;
+    _cleanup_(outcome_done) struct runtime_outcome outcome = {0};
     struct error problem = {0};
     int r = ref_each(words, refuse_reference, NULL, error);
 
@@ -214,27 +203,26 @@ static int look_for_object(struct operation *operation, struct node *node,
     unknown.status = RECORD_CREATING;
     unknown.memory = unknown.result = NULL;
     unknown.uid = NULL;
-    r = read_doubtful(node, &unknown, words, &outcome, &problem);
-
+    target = operation_removal_target(&unknown);
+    target.attributes = unknown.attributes;
+    if (words)
+        target.extensions = words;
+    r = operation_read(node, &target, node->large, &outcome, &problem);
     if (r == ERR_UNSUPPORTED) {
-        r = 0;
         *ret = record_ref(doubtful);
-    } else if (r < 0) {
-        err_copy(error, &problem);
-    } else if (outcome.now.presence == PRESENCE_PRESENT) {
-        r = land_found(operation, doubtful, words, &outcome, ret, error);
-    } else if (words) {
-        r = err_set(error, ERR_INVALID, "ImportFailed",
-                    "extensions[" IMPORT_ID "]: no object is found by it");
-    } else {
-        r = land_absent(operation, doubtful, error);
+        return 0;
     }
-    outcome_done(&outcome);
-    return r;
+    if (r < 0)
+        return err_copy(error, &problem);
+    if (outcome.now.presence == PRESENCE_PRESENT)
+        return land_found(node->operation, doubtful, words, &outcome, ret, error);
+    if (words)
+        return err_set(error, ERR_INVALID, "ImportFailed",
+                       "extensions[" IMPORT_ID "]: no object is found by it");
+    return land_absent(node->operation, doubtful, error);
 }
 
-int operation_settle_doubt(struct operation *operation, struct node *node,
-                           const struct record **record, struct error *error)
+int operation_settle_doubt(struct node *node, const struct record **record, struct error *error)
 {
     const struct record *doubtful = *record, *settled = NULL;
     bool is_named = is_lost(doubtful) && import_words(node);
@@ -244,10 +232,10 @@ int operation_settle_doubt(struct operation *operation, struct node *node,
         return 0;
     if (operation_is_in_flight(node, doubtful))
         return wait_for_effect(node, doubtful, error);
-    if (!operation_change(node)->resource && is_denied(doubtful, words_of(node)))
-        r = land_absent(operation, doubtful, error);
+    if (!operation_change(node)->resource && is_said_absent(doubtful, settling_words(node)))
+        r = land_absent(node->operation, doubtful, error);
     else if (is_to_be_found(node, doubtful))
-        r = look_for_object(operation, node, doubtful, &settled, error);
+        r = look_for_object(node, doubtful, &settled, error);
     else
         return 0;
     if (r < 0) {
