@@ -8,7 +8,8 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
-/* A thread's own faults end the process in any case; blocked, they would end it without a report. */
+/* A thread's own faults end the process in any case; blocked, they would end it without a report.
+ */
 static void fill_with_signals(sigset_t *ret)
 {
     static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS};

@@ -20,9 +20,9 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/io/process_private.h"
 
-#define READ_BYTES         4096
-#define GO_FATAL           2   /* exit status of programs of Go that their runtime ends */
-#define MOST_READS         256 /* at a time: what a pipe holds at most; others want their turn */
+#define READ_BYTES 4096
+#define GO_FATAL   2   /* exit status of programs of Go that their runtime ends */
+#define MOST_READS 256 /* at a time: what a pipe holds at most; others want their turn */
 
 enum process_phase { PROCESS_WANTED, PROCESS_FAILED, PROCESS_RUNS, PROCESS_ENDED };
 
