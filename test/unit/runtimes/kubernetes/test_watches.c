@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -17,6 +18,11 @@
 #define LISTED(names)                                                       \
     {                                                                       \
         .expect = "GET " MAPS "?limit=", .status = 200, .body = LIST(names) \
+    }
+#define LISTED_AFTER(semaphore, names)                                       \
+    {                                                                        \
+        .expect = "GET " MAPS "?limit=", .status = 200, .body = LIST(names), \
+        .come = await_subscribers, .arg = (semaphore)                        \
     }
 #define WATCHED(events)                                                                     \
     {                                                                                       \
@@ -78,18 +84,27 @@ static size_t count(const struct call *call)
     return watches_count(call->session->runtime->watches);
 }
 
+/* Holds the first list back, so that no event comes before all have subscribed. */
+static void await_subscribers(void *arg)
+{
+    sem_wait(arg);
+}
+
 static void one_watch_tells_each_of_its_own(void)
 {
+    static sem_t subscribed;
     static const struct fake_step steps[] = {
-        DISCOVERY, LISTED(META("a") "," META("b")),
+        DISCOVERY, LISTED_AFTER(&subscribed, META("a") "," META("b")),
         WATCHED(EVENT("MODIFIED", "a") EVENT("ADDED", "z") EVENT("DELETED", "a"))};
     struct listener a = {0}, b = {0}, again = {0};
     struct call call;
 
+    sem_init(&subscribed, 0, 0);
     begin(&call, steps, ARRAY_SIZE(steps));
     EXPECT_INT(subscribe(call.session, &a, MAP("a")), 0, "a");
     EXPECT_INT(subscribe(call.session, &b, MAP("b")), 0, "b");
     EXPECT_INT(count(&call), 1, "shared");
+    sem_post(&subscribed);
     EXPECT(is_told(&a, 3), "in force, changed, deleted");
     EXPECT(is_told(&b, 1), "in force; not of what the first list shows, nor of others");
     EXPECT_INT(subscribe(call.session, &again, MAP("a")), 0, "the same again");
