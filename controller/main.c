@@ -28,7 +28,7 @@ static void keep_tls_keys(void)
     unsetenv("SSLKEYLOGFILE");
 }
 
-/* A debug build may be attached to; its tests want it hidden, too. */
+/* Debuggers may attach to a debug build, unless a test asks for what is shipped. */
 static bool is_for_debuggers(void)
 {
 #ifdef KUSION_DEBUGGABLE

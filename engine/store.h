@@ -114,7 +114,8 @@ struct store_file {
 /* Called for each document; nonzero ends the listing and is returned. name is borrowed. */
 typedef int store_on_name(void *arg, const struct document_name *name, struct error *error);
 
-/* All are set, but for append where a store does not support it, and tidy where it needs none. */
+/* All are set, but for append where a store does not support it, tidy where it needs none, and
+ * removal where no command of a shell does it. */
 struct store_ops {
     const char *type; /* the value of the flag: "kubernetes", "file" */
 
@@ -151,8 +152,7 @@ struct store_ops {
 
     /* The place of the document, for messages: "kusion-system/kusion-1f…"; free(). */
     char *(*describe)(struct store *store, const struct document_name *name);
-    /* The shell command by which a person removes it, damaged or not; free(). NULL: there is none.
-     */
+    /* The shell command by which a person removes it, damaged or not; free(). */
     char *(*removal)(struct store *store, const struct document_name *name);
 };
 

@@ -51,13 +51,13 @@ static void add_command(const struct attempt *attempt, bool is_all_shown, struct
 
 static void add_unseen(const struct report_unseen *unseen, struct buf *to)
 {
-    if (unseen->changes)
+    if (unseen->changes) {
         buf_printf(to, "; %zu of these are NOT shown in full", unseen->changes);
-    if (unseen->fields)
-        buf_printf(to, " (%zu fields)", unseen->fields);
-    if (unseen->changes)
+        if (unseen->fields)
+            buf_printf(to, " (%zu fields)", unseen->fields);
         buf_add_str(to, ": they do not fit into the Release, or are hidden because of a Secret's "
                         "text");
+    }
     if (unseen->sensitive)
         buf_printf(to, "; %zu sensitive value%s approved unseen", unseen->sensitive,
                    unseen->sensitive == 1 ? " is" : "s are");

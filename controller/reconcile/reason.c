@@ -5,12 +5,6 @@
 
 #include "engine/base/cleanup.h"
 
-#define HEALS           REASON_HEALS
-#define STAYS           REASON_STAYS
-#define SOON            REASON_SOON
-#define OF_SPEC         REASON_OF_SPEC
-#define BLOCKS_DELETION REASON_BLOCKS_DELETION
-
 static const struct reason {
     const char *name;
     unsigned traits; /* of enum reason_trait */

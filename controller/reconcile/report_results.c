@@ -339,7 +339,7 @@ static size_t count_redacted(const struct diff *diff)
     return n;
 }
 
-/* Of those, what is expected to be hidden is approved as it is, too. */
+/* Values that are hidden because they are a Secret's: who approves the plan expects that. */
 static size_t count_sensitive(const struct diff *diff)
 {
     size_t n = 0;

@@ -4,10 +4,7 @@
 
 #include "controller/backends.h"
 #include "engine/base/json.h"
-#include "engine/base/log.h"
-#include "engine/base/str.h"
 #include "engine/state/codec.h"
-#include "runtimes/io/clock.h"
 
 /* The open part as it is stored: JSON in which every sensitive value is null. */
 static int print_open(const struct state *state, struct error *error)
@@ -27,26 +24,29 @@ static int print_open(const struct state *state, struct error *error)
     return 0;
 }
 
+static int print_state(const struct document *document, const char *place, struct error *error)
+{
+    _cleanup_(state_free_p) struct state *state = NULL;
+    int r = state_decode(document, &state, error);
+
+    fprintf(stderr, "%s: %zu bytes, %zu of them secret, and %zu entries\n", place,
+            document->open.length + document->secret.length, document->secret.length,
+            document->n_entries);
+    return r < 0 ? r : print_open(state, error);
+}
+
 static int show(struct store *store, const struct document_name *name, struct error *error)
 {
     static const struct store_call call = {0};
     struct document document = DOCUMENT_INIT;
-    struct state *state = NULL;
     _cleanup_free_ char *place = store->ops->describe(store, name);
     int r = store_load(store, name, &call, &document, error);
 
-    if (r == ERR_NOT_FOUND)
-        return err_set(error, r, "NotFound", "there is no State of %s/%s (%s)",
-                       name->spec.namespace_name, name->spec.name, place);
-    if (r < 0)
-        return r;
-    fprintf(stderr, "%s: %zu bytes, %zu of them secret, and %zu entries\n", place,
-            document.open.length + document.secret.length, document.secret.length,
-            document.n_entries);
-    r = state_decode(&document, &state, error);
     if (r >= 0)
-        r = print_open(state, error);
-    state_free(state);
+        r = print_state(&document, place, error);
+    else if (r == ERR_NOT_FOUND)
+        err_set(error, r, "NotFound", "there is no State of %s/%s (%s)", name->spec.namespace_name,
+                name->spec.name, place);
     document_done(&document);
     return r;
 }
