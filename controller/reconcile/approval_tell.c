@@ -36,10 +36,10 @@ void approval_tell_approved(const struct attempt *attempt)
     const struct release_approval *approval = &attempt->approval;
     _cleanup_free_ char *message =
         str_printf("the plan of Release %s was approved%s%s", attempt->release->name,
-                   approval->manager ? " by " : "", approval->manager ? approval->manager : "");
+                   approval->approver ? " by " : "", approval->approver ? approval->approver : "");
 
     log_info("plan approved", "namespace", attempt->object.namespace_name, "spec",
              attempt->object.name, "release", attempt->release->name, "plan", approval->plan,
-             "approver", approval->manager, "approvedAt", approval->time, NULL);
+             "approver", approval->approver, "approvedAt", approval->time, NULL);
     approval_tell(attempt, attempt->release, EVENT_NORMAL, "PlanApproved", message);
 }

@@ -21,8 +21,8 @@ bool rejection_ended(const struct release *release)
 /* "rejected by alice: too risky" */
 static char *describe(const struct release_rejection *rejection)
 {
-    return str_printf("rejected%s%s%s%s", rejection->manager ? " by " : "",
-                      rejection->manager ? rejection->manager : "", rejection->reason ? ": " : "",
+    return str_printf("rejected%s%s%s%s", rejection->approver ? " by " : "",
+                      rejection->approver ? rejection->approver : "", rejection->reason ? ": " : "",
                       rejection->reason ? rejection->reason : "");
 }
 

@@ -496,6 +496,8 @@ static const struct value *approval_value(const struct release_approval *approva
 {
     const struct value *value = value_pack("{s:s}", "plan", approval->plan);
 
+    if (approval->approver)
+        set(&value, "approver", value_pack("s", approval->approver));
     if (approval->manager)
         set(&value, "manager", value_pack("s", approval->manager));
     if (approval->time)

@@ -34,6 +34,7 @@ void release_record_set_spec_digest(struct release_record *record, const char *d
 void release_approval_done(struct release_approval *approval)
 {
     free(approval->plan);
+    free(approval->approver);
     free(approval->manager);
     free(approval->time);
     *approval = (struct release_approval){0};
@@ -42,14 +43,15 @@ void release_approval_done(struct release_approval *approval)
 void release_approval_copy(struct release_approval *to, const struct release_approval *from)
 {
     release_approval_done(to);
-    *to = (struct release_approval){str_new(from->plan), str_new(from->manager),
-                                    str_new(from->time), from->covers_unseen};
+    *to = (struct release_approval){str_new(from->plan), str_new(from->approver),
+                                    str_new(from->manager), str_new(from->time),
+                                    from->covers_unseen};
 }
 
 void release_rejection_done(struct release_rejection *rejection)
 {
     free(rejection->reason);
-    free(rejection->manager);
+    free(rejection->approver);
     *rejection = (struct release_rejection){0};
 }
 

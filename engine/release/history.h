@@ -54,9 +54,10 @@ struct release_head {
 
 /* What a person approved. All strings are owned. */
 struct release_approval {
-    char *plan;    /* the plan's digest; NULL: no plan is approved */
-    char *manager; /* the field manager that wrote it; NULL: not known */
-    char *time;    /* when, RFC 3339; NULL: not known */
+    char *plan;     /* the plan's digest; NULL: no plan is approved */
+    char *approver; /* who: what `approvedBy` says, else the manager; NULL: not known */
+    char *manager;  /* the field manager that wrote it; NULL: not known */
+    char *time;     /* when, RFC 3339; NULL: not known */
     bool covers_unseen; /* also what the record does not show of the plan */
 };
 void release_approval_done(struct release_approval *approval);
@@ -66,8 +67,8 @@ void release_approval_copy(struct release_approval *to, const struct release_app
 /* That a person rejected the plan. */
 struct release_rejection {
     bool is_rejected;
-    char *reason;  /* owned; NULL: none is given */
-    char *manager; /* owned; the field manager that wrote it; NULL: not known */
+    char *reason;   /* owned; NULL: none is given */
+    char *approver; /* owned; who, as of an approval; NULL: not known */
 };
 void release_rejection_done(struct release_rejection *rejection);
 

@@ -30,6 +30,13 @@ static const struct value *find_manager(const struct value *object, const char *
     return last;
 }
 
+static const char *approver(const struct value *decision, const struct value *manager)
+{
+    const char *named = value_get_string(decision, "approvedBy");
+
+    return named ? named : value_get_string(manager, "manager");
+}
+
 void kube_approval_read(const struct value *object, const char *const *path,
                         struct release_approval *ret)
 {
@@ -41,6 +48,7 @@ void kube_approval_read(const struct value *object, const char *const *path,
         all = value_get(all, *path);
     *ret = (struct release_approval){
         .plan = str_new(plan),
+        .approver = plan ? str_new(approver(all, manager)) : NULL,
         .manager = str_new(value_get_string(manager, "manager")),
         .time = str_new(value_get_string(manager, "time")),
         .covers_unseen = plan && value_bool(value_get(all, "approvedUnseen"), false),
@@ -52,11 +60,13 @@ void kube_rejection_read(const struct value *object, struct release_rejection *r
     static const char *const path[] = {"spec", "rejected", NULL};
     bool is_rejected = value_bool(find(object, path), false);
     const struct value *manager = is_rejected ? find_manager(object, path) : NULL;
-    const char *reason = value_string(value_path(object, "spec", "reason", NULL));
+    const struct value *spec = value_get(object, "spec");
 
-    *ret = (struct release_rejection){.is_rejected = is_rejected,
-                                      .reason = is_rejected ? str_new(reason) : NULL,
-                                      .manager = str_new(value_get_string(manager, "manager"))};
+    *ret = (struct release_rejection){.is_rejected = is_rejected};
+    if (is_rejected) {
+        ret->reason = str_new(value_get_string(spec, "reason"));
+        ret->approver = str_new(approver(spec, manager));
+    }
 }
 
 const char *kube_field_time(const struct value *object, const char *const *path)

@@ -1,7 +1,7 @@
 /*
  * What an object of the API tells of a field by its managedFields: who wrote it, and when. Of the
  * approval of a plan, which is the digest that a person wrote into a field, it tells both, and
- * whether `approvedUnseen` is beside it.
+ * what `approvedBy` and `approvedUnseen` beside it say.
  */
 #ifndef RUNTIMES_KUBERNETES_APPROVAL_H
 #define RUNTIMES_KUBERNETES_APPROVAL_H

@@ -51,7 +51,32 @@ static void tells_who_approved(void)
         EXPECT_STR(approval.plan, rows[i].plan, rows[i].note);
         EXPECT_STR(approval.manager, rows[i].manager, rows[i].note);
         EXPECT_STR(approval.time, rows[i].time, rows[i].note);
+        EXPECT_STR(approval.approver, rows[i].manager, rows[i].note);
         release_approval_done(&approval);
+    }
+}
+
+static void tells_the_name_that_the_approver_gave(void)
+{
+    static const char *const path[] = {"spec", "approvedPlan", NULL};
+    static const char *const decisions[] = {NAMED, "\"rejected\":true"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(decisions); i++) {
+        _cleanup_value_ const struct value *object = NULL;
+        _cleanup_free_ char *text = str_printf(
+            RELEASE(BY("kubectl", "2026-01-01T00:00:00Z", PLAN), "%s,\"approvedBy\":\"alice\""),
+            decisions[i]);
+        struct release_rejection rejection;
+        struct release_approval approval;
+
+        EXPECT_INT(json_read(text, strlen(text), &object, NULL), 0, text);
+        kube_approval_read(object, path, &approval);
+        kube_rejection_read(object, &rejection);
+        EXPECT_STR(approval.approver, approval.plan ? "alice" : NULL, text);
+        EXPECT_STR(rejection.approver, rejection.is_rejected ? "alice" : NULL, text);
+        EXPECT_STR(approval.manager, approval.plan ? "kubectl" : NULL, text);
+        release_approval_done(&approval);
+        release_rejection_done(&rejection);
     }
 }
 
@@ -77,4 +102,5 @@ static void tells_when_a_field_was_written(void)
     }
 }
 
-SUITE(approval, TEST(tells_who_approved), TEST(tells_when_a_field_was_written))
+SUITE(approval, TEST(tells_who_approved), TEST(tells_the_name_that_the_approver_gave),
+      TEST(tells_when_a_field_was_written))
