@@ -111,6 +111,9 @@ struct serving *serving_new(const struct serving_config *config, struct error *e
     serving->leading =
         metrics_gauge(config->metrics, "leader_election_master_status",
                       "1 if this process reconciles, 0 if it is on standby.", "name", NULL);
+    metric_set(metrics_gauge(config->metrics, "kusion_build_info",
+                             "1, with the version of this process.", "version", NULL),
+               1, KUSION_VERSION, NULL);
     metrics_on_scrape(config->metrics, set_gauges, serving);
     if (start(serving, &problem) < 0) {
         err_copy(error, &problem);

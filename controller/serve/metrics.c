@@ -16,8 +16,8 @@ enum metric_kind { COUNTER, GAUGE, HISTOGRAM };
 
 static const char *const kind_names[] = {"counter", "gauge", "histogram"};
 
-static const double bounds[] = {.005, .01, .025, .05, .1, .25, .5,  1,
-                                2.5,  5,   10,   30,  60, 120, 300, 600};
+static const double bounds[] = {.005, .01, .025, .05, .1,  .25, .5,   1,    2.5,      5,
+                                10,   30,  60,   120, 300, 600, 1800, 3600, 4 * 3600, 24 * 3600};
 
 struct series {
     double value;      /* of a histogram: the sum */

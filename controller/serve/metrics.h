@@ -33,7 +33,7 @@ struct metric *metrics_counter(struct metrics *metrics, const char *name, const 
     __attribute__((sentinel));
 struct metric *metrics_gauge(struct metrics *metrics, const char *name, const char *help, ...)
     __attribute__((sentinel));
-/* Of durations in seconds: buckets from 5 ms to 10 min. */
+/* Of durations in seconds: buckets from 5 ms to 24 h, the longest timeout of a Spec. */
 struct metric *metrics_histogram(struct metrics *metrics, const char *name, const char *help, ...)
     __attribute__((sentinel));
 

@@ -23,6 +23,7 @@ ODD = ["0", "true", "null", "", " ", "a: b", "- a", "#a", "*a", "@a", "{{ .Relea
        "0s", "99999999999999999999h", "9999999999", "1Mi"]
 EVERYTHING = {"metrics": {"service": {"enabled": True}}, "podDisruptionBudget": {"enabled": True},
               "terraform": {"pluginVolume": {"emptyDir": {}}, "cacheVolume": {"emptyDir": {}}}}
+FOREIGN = "monitoring.coreos.com/v1"  # the Prometheus operator's: this API server has no such kinds
 PASSED_ON = {  # Kubernetes' own: the API server checks what is in it
     ("rbac", "extraRules"), ("networkPolicy", "metricsFrom"), ("resources",), ("tolerations",),
     ("affinity",), ("topologySpreadConstraints",), ("terraform", "pluginVolume"),
@@ -136,7 +137,7 @@ class Renderer:
             if made and made["kind"] == "Pod":
                 made = template_of(made)
             text = json.dumps(made, sort_keys=True)
-            if made is None or text in self.asked:
+            if made is None or text in self.asked or made["apiVersion"] == FOREIGN:
                 continue
             self.asked.add(text)
             path = f"{self.path_of(made)}?fieldManager=test&force=true&dryRun=All&fieldValidation=Strict"

@@ -279,7 +279,7 @@ def info_of(spec):
 
 
 def alerts():
-    return {rule["alert"]: rule for group in yaml.safe_load((ROOT / "docs/alerts.yaml").read_text())["groups"]
+    return {rule["alert"]: rule for group in yaml.safe_load((ROOT / "charts/kusion-operator/files/alerts.yaml").read_text())["groups"]
             for rule in group["rules"]}
 
 
@@ -297,7 +297,7 @@ def selects(rule, labels):
     ("False", "Unavailable", "", {"KusionSpecNotReady"}),
     ("Unknown", "Progressing", "", {"KusionSpecNotReady"}),
     ("Unknown", "AwaitingApproval", "", {"KusionPlanAwaitsApproval"}),
-    ("False", "RolledBack", "True", {"KusionSpecStalled"}),
+    ("False", "RolledBack", "True", set()),
     ("False", "Suspended", "", set()),
     ("True", "ReconciliationSucceeded", "", set()),
 ])
