@@ -5,24 +5,23 @@
 # A tag may name another image tomorrow. For an image that is given to others, pin the base that was
 # checked: --build-arg BASE=docker.io/library/debian:12-slim@sha256:… (README.md says how to find it).
 ARG BASE=docker.io/library/debian:12-slim
-FROM ${BASE} AS build
-# What CMakeLists.txt asks for; hack/deps says what each is for.
-RUN apt-get update \
- && apt-get install --yes --no-install-recommends \
-      gcc libc6-dev cmake ninja-build pkg-config \
-      libcurl4-openssl-dev libssl-dev libwebsockets-dev libyajl-dev libyaml-dev zlib1g-dev libzip-dev \
-      libprotobuf-c-dev protobuf-c-compiler \
-      dpkg-dev libnghttp2-dev patch xz-utils \
-      ca-certificates
+FROM --platform=$BUILDPLATFORM ${BASE} AS build
+# amd64 or arm64, by a cross compiler where the machine is the other one. Empty: that of the machine.
+ARG TARGETARCH
 WORKDIR /src
-COPY hack/libcurl hack/libcurl
-COPY hack/lib/common.sh hack/lib/common.sh
-RUN hack/libcurl
+COPY hack/builder hack/libcurl hack/
+COPY hack/lib/common.sh hack/lib/
+COPY cmake/arm64.cmake cmake/
+RUN hack/builder install "$TARGETARCH"
+RUN hack/builder run "$TARGETARCH" hack/libcurl
 COPY . .
-RUN cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" \
+# The time that the list of packages has: SECONDS since 1970. Default: now.
+ARG SOURCE_DATE_EPOCH
+RUN hack/builder run "$TARGETARCH" sh -eux -c '\
+    cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" \
  && cmake --build build/release --target kusion-operator \
- && strip build/release/bin/kusion-operator \
- && hack/rootfs build/release/bin/kusion-operator /rootfs
+ && "${CROSS}strip" build/release/bin/kusion-operator \
+ && hack/rootfs build/release/bin/kusion-operator /rootfs'
 
 FROM scratch
 COPY --from=build /rootfs /

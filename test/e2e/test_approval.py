@@ -58,7 +58,7 @@ def test_the_commands_of_the_message_show_the_plan_and_approve_it(spec):
 
 def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenant):
     spec = Approved(controlled, tenant, "web").apply([config_map("a", tenant)])
-    show, approve, _ = snippets("approval.md")
+    show, approve, *_ = snippets("approval.md")
     result = type_in(controlled, f"set -e\n{show}\n{approve}".replace("team-a", tenant))
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"create v1:ConfigMap:{tenant}:a" in result.stdout
@@ -68,7 +68,7 @@ def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenan
 def test_the_command_of_the_page_rejects(controlled, tenant):
     spec = Approved(controlled, tenant, "web").apply([config_map("a", tenant)])
     name = spec.waiting()["metadata"]["name"]
-    _, _, reject = snippets("approval.md")
+    _, _, reject, _ = snippets("approval.md")
     result = type_in(controlled, f"release=release/{name}\n{reject}".replace("team-a", tenant))
     assert result.returncode == 0, result.stdout + result.stderr
     assert "rejected by kubectl-patch: not before Monday" in spec.wait("False")["message"]

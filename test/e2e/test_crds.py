@@ -278,7 +278,7 @@ class TestColumns:
         self.prepare(crds, namespace, "Release")
         head, row = columns(crds, namespace, "releases")
         assert head == ["NAME", "OPERATION", "REVISION", "PHASE", "SUMMARY", "APPROVER", "AGE"]
-        assert row[:6] == ["every-field", "Rollback", "5", "rollingBack", "16 of 17 resources are done", "alice"]
+        assert row[:6] == ["every-field", "Rollback", "5", "rollingBack", "16 of 17 resources are done", "alice@example.com"]
         head, row = columns(crds, namespace, "releases", "-o", "wide")
         assert head == ["NAME", "SPEC", "OPERATION", "REVISION", "PHASE", "REASON", "SUMMARY", "APPROVER",
                         "AGE", "PLAN"]
