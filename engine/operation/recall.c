@@ -115,7 +115,6 @@ static void expect_object(struct recalling *recall, const char *type,
     const char *id = value_get_string(found, "id");
     bool is_listed = value_bool(value_get(found, "listed"), false);
     bool was_left = recall->known->is_whole && !strmap_get(inventory, id);
-    bool is_wanted = recall->spec && strmap_get(&recall->spec->by_id, id);
     const struct record intent = {.status = RECORD_INTENT,
                                   .id = id,
                                   .type = type,
@@ -124,8 +123,7 @@ static void expect_object(struct recalling *recall, const char *type,
                                   .action = PLAN_CREATE,
                                   .call = {.term = ledger_term(recall->operation->ledger)}};
 
-    if ((recall->known->only_listed && !is_listed) || was_left || is_wanted ||
-        has_record(recall, id))
+    if ((recall->known->only_listed && !is_listed) || was_left || has_record(recall, id))
         return;
     add_recalled(recall, (struct ledger_change){.put = record_new(&intent)});
 }

@@ -93,6 +93,18 @@ static int find_output(const struct resolution *resolution, const struct output 
     return r;
 }
 
+/* Of what cannot be planned, nobody can say whether its fields are secret. */
+static const struct value *unknown_of(const struct output *output)
+{
+    enum plan_action action = operation_change(output->node)->action;
+    _cleanup_value_ const struct value *unknown = NULL;
+
+    if (action != PLAN_UNKNOWN && action != PLAN_DEFERRED)
+        return NULL;
+    unknown = value_pack("u");
+    return value_sensitive(unknown);
+}
+
 /* *ret: a reference; NULL: not known yet. */
 static int look_up_reference(void *arg, const char *text, const struct value **ret,
                              struct error *error)
@@ -111,8 +123,11 @@ static int look_up_reference(void *arg, const char *text, const struct value **r
     if (r < 0)
         return r;
     *ret = seen.value;
-    if (!*ret && !may_get_fields(resolution, output->node))
+    if (*ret)
+        return 0;
+    if (!may_get_fields(resolution, output->node))
         return refuse_missing_field(output, &seen, error);
+    *ret = unknown_of(output);
     return 0;
 }
 

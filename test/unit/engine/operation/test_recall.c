@@ -1,5 +1,6 @@
 /* State that is gone, or older than the Spec: nothing is made twice, and nothing is left behind. */
 #include "engine/operation/operation.h"
+#include "engine/state/state.h"
 #include "test/unit/engine/operation/doubt.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
@@ -287,10 +288,41 @@ static void killed_at_any_point(void)
     }
 }
 
+static bool is_recalled(struct stage *stage)
+{
+    _cleanup_(state_free_p) struct state *state = fake_store_state(&stage->store);
+
+    return state && state_head(state)->recalled_revision;
+}
+
+/* The apply that recalled State is killed before it takes over what the Spec names. */
+static void a_destroy_after_a_kill_leaves_nothing_behind(void)
+{
+    unsigned interrupted = 0;
+
+    for (unsigned n = 1; n < 12; n++) {
+        _cleanup_stage_ struct stage stage;
+
+        begin(&stage, "a=1 b=1");
+        lose(&stage);
+        stage.world.kill_at = n;
+        apply_behind(&stage, "a=1 b=1", "a b", true);
+        stage_calm(&stage);
+        if (is_recalled(&stage)) {
+            EXPECT_INT(stage_destroy(&stage), 0, stage.error.message);
+            interrupted++;
+        } else {
+            EXPECT_INT(apply_behind(&stage, NULL, "a b", true), 0, stage.error.message);
+        }
+        EXPECT(!fake_find(&stage.objects, "a") && !fake_find(&stage.objects, "b"), "deleted");
+    }
+    EXPECT(interrupted > 0, "State was recalled, and nothing taken over yet");
+}
+
 SUITE(operation_recall, TEST(what_state_alone_knew_is_held), TEST(a_person_settles_it),
       TEST(state_that_is_restored_goes_on), TEST(what_is_new_is_made),
       TEST(older_state_makes_nothing_twice), TEST(older_state_deletes_nothing_that_was_left),
       TEST(what_left_the_spec_is_pruned), TEST(what_was_left_stays),
       TEST(what_is_only_read_is_not_held), TEST(a_recall_that_cannot_be_saved_is_made_again),
       TEST(a_destroy_leaves_nothing_behind), TEST(a_destroy_does_not_forget_what_was_replaced),
-      TEST(killed_at_any_point))
+      TEST(killed_at_any_point), TEST(a_destroy_after_a_kill_leaves_nothing_behind))

@@ -241,6 +241,27 @@ static void what_an_object_without_a_record_had_is_hidden(void)
     }
 }
 
+/* What it refers to cannot be planned, so nobody can say that it is secret. */
+static void what_an_object_had_is_hidden_where_its_source_is_not_planned(void)
+{
+    static const unsigned faults[] = {CLOUD_UNSEEN, CLOUD_DEFERS};
+
+    for (size_t i = 0; i < ARRAY_SIZE(faults); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        stage.may_forget = true;
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=1 a@d.secret"), 0, stage.error.message);
+        EXPECT(strstr(stage_objects(&stage), "hunter-d"), stage_objects(&stage));
+        EXPECT_INT(stage_orphan(&stage), 0, "State is gone");
+        fake_find(&stage.objects, "a")->owner = OWNER_NONE;
+        fake_cloud_fault(&stage.cloud, "d", faults[i]);
+        stage_plan(&stage, "Cloud/d=1 a@d.secret");
+        EXPECT(strstr(stage.diffs.data, "data.ref"), stage.diffs.data);
+        EXPECT(!strstr(stage.diffs.data, "hunter-d"), stage.diffs.data);
+    }
+}
+
 static void what_is_taken_from_the_world_is_recorded_as_secret(void)
 {
     static const char *const secrets[] = {"hunter2"};
@@ -303,6 +324,7 @@ SUITE(operation_secret_reference, TEST(what_is_secret_is_not_seen),
       TEST(the_diff_says_that_there_is_something_secret), TEST(what_was_recorded_is_secret_still),
       TEST(what_was_recorded_is_secret_in_the_world),
       TEST(what_an_object_without_a_record_had_is_hidden),
+      TEST(what_an_object_had_is_hidden_where_its_source_is_not_planned),
       TEST(what_is_taken_from_the_world_is_recorded_as_secret),
       TEST(what_becomes_secret_leaves_the_open_part),
       TEST(the_text_of_unknown_values_is_no_unknown_value))
