@@ -9,7 +9,7 @@ enable_testing() # not in a function: it would be forgotten at its end
 # Programs whose suites are tests of their own, engine/operation/operation_kill, say: they wait more
 # than they work, and run side by side.
 set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes runtimes/kubernetes/client
-    runtimes/terraform)
+    runtimes/kubernetes/history runtimes/kubernetes/store runtimes/terraform)
 
 # The longest, in about their seconds: they are begun first, so that no long one runs alone at the
 # end.
@@ -20,8 +20,8 @@ set(LONG_TESTS
     controller/scenario_status=35 controller/scenario_leader=30 controller/scenario_approval=25
     controller/scenario_apply=25 controller/scenario_status_missing=20 controller/scenario_many=20
     runtimes/kubernetes/live_text=50 runtimes/kubernetes/client/kube_client_retry=35
-    runtimes/kubernetes/live_documents_writers=30 runtimes/kubernetes/live=30
-    runtimes/kubernetes/live_documents=25 runtimes/kubernetes/live_plans=20 engine/base=25
+    runtimes/kubernetes/store/live_documents_writers=30 runtimes/kubernetes/client/live=30
+    runtimes/kubernetes/store/live_documents=25 runtimes/kubernetes/live_plans=20 engine/base=25
     fuzz/documents=35)
 
 function(test_costs)

@@ -1,11 +1,12 @@
 #include "runtimes/kubernetes/runtime.h"
 
 #include "engine/base/mem.h"
-#include "runtimes/kubernetes/check.h"
-#include "runtimes/kubernetes/health.h"
-#include "runtimes/kubernetes/relate.h"
-#include "runtimes/kubernetes/session.h"
-#include "runtimes/kubernetes/step.h"
+#include "runtimes/kubernetes/change/step.h"
+#include "runtimes/kubernetes/objects/check.h"
+#include "runtimes/kubernetes/objects/health.h"
+#include "runtimes/kubernetes/objects/marks.h"
+#include "runtimes/kubernetes/objects/relate.h"
+#include "runtimes/kubernetes/session/session.h"
 #include "runtimes/kubernetes/watches.h"
 
 int kube_plan(struct runtime_session *session, const struct runtime_target *target,

@@ -8,7 +8,8 @@
 #include "engine/base/strmap.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/watch.h"
-#include "runtimes/kubernetes/session.h"
+#include "runtimes/kubernetes/objects/object.h"
+#include "runtimes/kubernetes/session/session.h"
 
 /* Limits: a watch holds some 150 bytes for each object of its collection, and a tenant can create
  * any number of service accounts to watch as. */

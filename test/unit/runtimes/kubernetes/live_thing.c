@@ -1,6 +1,7 @@
 #include "test/unit/runtimes/kubernetes/live_thing.h"
 
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/objects/marks.h"
 #include "test/unit/suite.h"
 
 bool world_begin(struct world *world)

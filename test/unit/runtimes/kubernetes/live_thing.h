@@ -2,7 +2,7 @@
 #ifndef TEST_UNIT_RUNTIMES_KUBERNETES_LIVE_THING_H
 #define TEST_UNIT_RUNTIMES_KUBERNETES_LIVE_THING_H
 
-#include "runtimes/kubernetes/step.h"
+#include "runtimes/kubernetes/change/step.h"
 #include "test/unit/runtimes/kubernetes/client/live.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 

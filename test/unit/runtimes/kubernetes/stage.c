@@ -2,6 +2,7 @@
 
 #include "engine/base/json.h"
 #include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/runtime.h"
 #include "test/unit/suite.h"
 
 void stage_start(struct stage *stage, struct kube_client *client, const struct fake_step *steps,
@@ -57,14 +58,4 @@ struct runtime_session stage_session(void)
         .impersonate = (char *)(uintptr_t) "system:serviceaccount:team:deployer",
         .field_manager = "kusion-operator-a5cb1ff62f8ed32c",
     };
-}
-
-const struct value *stage_value(const char *text)
-{
-    const struct value *value = NULL;
-    struct error error = {0};
-
-    if (json_read_str(text, &value, &error) < 0)
-        EXPECT(false, error.message);
-    return value;
 }

@@ -2,8 +2,9 @@
 #ifndef TEST_UNIT_RUNTIMES_KUBERNETES_STAGE_H
 #define TEST_UNIT_RUNTIMES_KUBERNETES_STAGE_H
 
-#include "runtimes/kubernetes/session.h"
+#include "runtimes/kubernetes/session/session.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
+#include "test/unit/runtimes/kubernetes/objects/values.h"
 
 /* The owner label of the Spec "web" in the namespace "team". */
 #define STAGE_OWNER "kusion-a5cb1ff62f8ed32c81ba8c077640d70f35eefe35"
@@ -31,8 +32,5 @@ struct runtime_session *stage_open(struct stage *stage, const char *spec_namespa
 
 /* The bare session, for what asks no server; nothing of it is to be freed. */
 struct runtime_session stage_session(void);
-
-/* JSON of a test; a wrong one fails the test. */
-const struct value *stage_value(const char *text);
 
 #endif

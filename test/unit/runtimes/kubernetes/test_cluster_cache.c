@@ -1,6 +1,7 @@
 /* Two clusters under one runtime: what was learned of one says nothing of the other. */
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/runtime.h"
 #include "test/unit/runtimes/kubernetes/client/api_server_client.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 #include "test/unit/suite.h"

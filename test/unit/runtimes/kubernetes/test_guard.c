@@ -1,7 +1,9 @@
 /* What stands in the way of a Namespace's or a definition's deletion, by a scripted server. */
 #include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/session.h"
+#include "runtimes/kubernetes/change/guard.h"
+#include "runtimes/kubernetes/runtime.h"
+#include "runtimes/kubernetes/session/session.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 

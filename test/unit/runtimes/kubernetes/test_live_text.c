@@ -3,7 +3,7 @@
  * apply as YAML, which is not quite JSON (engine/base/json.h).
  */
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/step.h"
+#include "runtimes/kubernetes/change/step.h"
 #include "test/unit/runtimes/kubernetes/client/live.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 #include "test/unit/suite.h"

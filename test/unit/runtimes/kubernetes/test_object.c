@@ -1,6 +1,9 @@
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
+#include "runtimes/kubernetes/change/observe.h"
+#include "runtimes/kubernetes/change/prepare.h"
+#include "runtimes/kubernetes/objects/object.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 #include "test/unit/suite.h"
 
