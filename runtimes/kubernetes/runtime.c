@@ -89,9 +89,8 @@ struct runtime *kube_runtime_new(const struct kube_runtime_config *config)
     if (!config->effect_time)
         runtime->config.effect_time = EFFECT_TIME;
     runtime->watches = watches_new();
-    pthread_mutex_init(&runtime->lock, NULL);
-    LIST_INIT(&runtime->caches);
-    runtime->own = cluster_cache_get(runtime, &config->cluster);
+    cluster_caches_init(&runtime->caches, config->clock);
+    runtime->own = cluster_cache_get(&runtime->caches, &config->cluster);
     return &runtime->base;
 }
 
@@ -103,6 +102,6 @@ void kube_runtime_free(struct runtime *base)
         return;
     watches_free(runtime->watches);
     cluster_cache_unref(runtime->own);
-    pthread_mutex_destroy(&runtime->lock);
+    cluster_caches_done(&runtime->caches);
     free(runtime);
 }

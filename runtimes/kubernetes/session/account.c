@@ -19,7 +19,7 @@ void kube_forget_accounts(struct cluster_cache *cache)
 /* With the cache's lock. */
 static void forget_old(struct cluster_cache *cache)
 {
-    const struct clock_source *clock = cache->runtime->config.clock;
+    const struct clock_source *clock = cache->caches->clock;
     int64_t now = clock->monotonic(clock);
 
     if (now < cache->accounts_since + SEEN_FOR)

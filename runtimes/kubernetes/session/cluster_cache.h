@@ -13,15 +13,22 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "engine/base/clock.h"
 #include "engine/base/strmap.h"
 #include "runtimes/kubernetes/client/cluster.h"
 
 struct definitions;
-struct kube_runtime;
+
+/* The caches of a runtime. */
+struct cluster_caches {
+    const struct clock_source *clock;
+    pthread_mutex_t lock;
+    LIST_HEAD(, cluster_cache) list;
+};
 
 struct cluster_cache {
-    struct kube_runtime *runtime;
-    LIST_ENTRY(cluster_cache) all;    /* of the runtime; with the runtime's lock, like references */
+    struct cluster_caches *caches;    /* that it is one of */
+    LIST_ENTRY(cluster_cache) all;    /* with the lock of the caches, like references */
     unsigned references;
     const struct kube_client *client; /* of this cluster */
 
@@ -35,10 +42,12 @@ struct cluster_cache {
     int64_t accounts_since;          /* ms, monotonic: seen since then */
 };
 
-LIST_HEAD(cluster_caches, cluster_cache);
+void cluster_caches_init(struct cluster_caches *caches, const struct clock_source *clock);
+/* After all references are gone. */
+void cluster_caches_done(struct cluster_caches *caches);
 
 /* The cache of a cluster, made if nobody has it. A reference. */
-struct cluster_cache *cluster_cache_get(struct kube_runtime *runtime,
+struct cluster_cache *cluster_cache_get(struct cluster_caches *caches,
                                         const struct kube_cluster *cluster);
 void cluster_cache_unref(struct cluster_cache *cache);
 

@@ -103,7 +103,7 @@ void kube_note_applied(struct runtime_session *session, const struct value *attr
 static struct definitions *listed_definitions(const struct search *search)
 {
     struct cluster_cache *cache = search->session->cache;
-    const struct clock_source *clock = cache->runtime->config.clock;
+    const struct clock_source *clock = cache->caches->clock;
     struct definitions *all;
 
     pthread_mutex_lock(&cache->lock);
@@ -246,7 +246,7 @@ void kube_forget_definitions(struct cluster_cache *cache)
 /* With the lock. */
 static void forget_old(struct cluster_cache *cache)
 {
-    const struct clock_source *clock = cache->runtime->config.clock;
+    const struct clock_source *clock = cache->caches->clock;
     int64_t now = clock->monotonic(clock);
 
     if (now < cache->undefined_before + KNOWN_FOR)

@@ -28,8 +28,6 @@ struct kube_runtime {
     struct kube_runtime_config config;
     struct watches *watches;
     struct cluster_cache *own; /* of config.cluster; a reference */
-
-    pthread_mutex_t lock; /* of the list of caches */
     struct cluster_caches caches;
 };
 

@@ -165,9 +165,9 @@ static void goes_with_the_last_session(void)
     EXPECT(first->cache != own->cache, "each its own");
     session_unref(own);
     session_unref(first);
-    EXPECT(LIST_NEXT(LIST_FIRST(&runtime->caches), all) != NULL, "both");
+    EXPECT(LIST_NEXT(LIST_FIRST(&runtime->caches.list), all) != NULL, "both");
     session_unref(second);
-    EXPECT(LIST_FIRST(&runtime->caches) == runtime->own, "its own stays");
+    EXPECT(LIST_FIRST(&runtime->caches.list) == runtime->own, "its own stays");
     EXPECT(LIST_NEXT(runtime->own, all) == NULL, "alone");
     end(&pair);
 }
