@@ -9,7 +9,8 @@ enable_testing() # not in a function: it would be forgotten at its end
 # Programs whose suites are tests of their own, engine/operation/operation_kill, say: they wait more
 # than they work, and run side by side.
 set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes runtimes/kubernetes/client
-    runtimes/kubernetes/history runtimes/kubernetes/store runtimes/terraform)
+    runtimes/kubernetes/change runtimes/kubernetes/history runtimes/kubernetes/session runtimes/kubernetes/store
+    runtimes/terraform)
 
 # The longest, in about their seconds: they are begun first, so that no long one runs alone at the
 # end.
@@ -19,9 +20,9 @@ set(LONG_TESTS
     controller/scenario_rollback_kill=85 controller/scenario_crash=80 controller/scenario_retention=55 controller/scenario_rollback=35
     controller/scenario_status=35 controller/scenario_leader=30 controller/scenario_approval=25
     controller/scenario_apply=25 controller/scenario_status_missing=20 controller/scenario_many=20
-    runtimes/kubernetes/live_text=50 runtimes/kubernetes/client/kube_client_retry=35
+    runtimes/kubernetes/change/live_text=50 runtimes/kubernetes/client/kube_client_retry=35
     runtimes/kubernetes/store/live_documents_writers=30 runtimes/kubernetes/client/live=30
-    runtimes/kubernetes/store/live_documents=25 runtimes/kubernetes/live_plans=20 engine/base=25
+    runtimes/kubernetes/store/live_documents=25 runtimes/kubernetes/change/live_plans=20 engine/base=25
     fuzz/documents=35)
 
 function(test_costs)

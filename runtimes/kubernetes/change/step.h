@@ -32,7 +32,7 @@ struct kube_step {
     bool is_large;                   /* the answer to its change will be large (runtime_call) */
 };
 
-/* ---- runtime.c ---- */
+/* ---- act.c ---- */
 
 int kube_plan(struct runtime_session *session, const struct runtime_target *target,
               const struct observation *hint, const struct runtime_call *call,

@@ -14,6 +14,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/objects/health.h"
 #include "runtimes/kubernetes/objects/health_set.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 #include "runtimes/kubernetes/session/cause_look.h"
@@ -251,8 +252,8 @@ static void add_text(struct health *health, const char *text, bool replaces)
                    text);
 }
 
-void kube_add_cause(struct runtime_session *session, const struct value *object,
-                    const struct runtime_call *call, struct health *health)
+static void add_cause(struct runtime_session *session, const struct value *object,
+                      const struct runtime_call *call, struct health *health)
 {
     const struct clock_source *clock = session->runtime->config.clock;
     const struct object_ref ref = object_ref_of(object);
@@ -274,4 +275,15 @@ void kube_add_cause(struct runtime_session *session, const struct value *object,
     str_copy(health->hint, sizeof(health->hint), memory->hint ? memory->hint : "");
     now = clock->monotonic(clock);
     health->look_again = memory->due > now ? memory->due - now : 1;
+}
+
+int kube_judge_health(struct runtime_session *session, const struct runtime_target *target,
+                      const struct observation *seen, const struct runtime_call *call,
+                      struct health *ret, struct error *error)
+{
+    (void)target, (void)error;
+    kube_health(seen->result, ret);
+    if (ret->status == HEALTH_PROGRESSING || ret->status == HEALTH_FAILED)
+        add_cause(session, seen->result, call, ret);
+    return 0;
 }

@@ -219,11 +219,12 @@ void kube_explain_unserved(struct runtime_session *session, const struct value *
 
 /* ---- cause.c ---- */
 
-/* Adds to what is not healthy why that is so: what the Pods and the Events of the object say, read
- * as the Spec's account. Not at each look, and with bounded requests. A failed request changes
- * nothing but what the message says. object: as it was read. */
-void kube_add_cause(struct runtime_session *session, const struct value *object,
-                    const struct runtime_call *call, struct health *health);
+/* runtime_ops.health. To what is not healthy it adds why that is so: what the Pods and the Events
+ * of the object say, read as the Spec's account. Not at each look, and with bounded requests. A
+ * failed request changes nothing but what the message says. */
+int kube_judge_health(struct runtime_session *session, const struct runtime_target *target,
+                      const struct observation *seen, const struct runtime_call *call,
+                      struct health *ret, struct error *error);
 void kube_forget_causes(struct runtime_session *session);
 
 #endif
