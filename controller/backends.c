@@ -5,9 +5,9 @@
 #include "engine/trace/store_trace.h"
 #include "runtimes/file/store.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/documents.h"
-#include "runtimes/kubernetes/history.h"
+#include "runtimes/kubernetes/history/history.h"
 #include "runtimes/kubernetes/runtime.h"
+#include "runtimes/kubernetes/store/documents.h"
 #ifdef KUSION_TEST_RUNTIME
 #include "test/runtime/cloud.h"
 #endif

@@ -5,9 +5,9 @@
 #include "controller/preflight.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/client/group.h"
 #include "runtimes/kubernetes/client/lease.h"
 #include "runtimes/kubernetes/client/pause.h"
-#include "runtimes/kubernetes/group.h"
 
 /* ms */
 #define PATIENCE      30000 /* twice a Lease's duration: a leader may just have been killed */

@@ -7,7 +7,7 @@
 #include "engine/base/str.h"
 #include "engine/executor/executor.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 #define STATE_NAMESPACE "kusion-system"
 

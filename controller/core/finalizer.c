@@ -1,7 +1,7 @@
 #include "controller/core/finalizer.h"
 
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 #define FIELD_MANAGER "kusion-operator"
 

@@ -12,7 +12,7 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/resource_version.h"
 #include "runtimes/kubernetes/client/watch.h"
-#include "runtimes/kubernetes/history.h"
+#include "runtimes/kubernetes/history/history.h"
 
 /* One allocation each: the strings follow the struct, the key first. */
 struct entry {

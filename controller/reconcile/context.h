@@ -13,7 +13,7 @@
 #include "engine/runtime.h"
 #include "engine/state/ledger.h"
 #include "runtimes/kubernetes/client/client.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 struct operations;
 struct plans;

@@ -12,7 +12,7 @@
 #include "controller/reconcile/spec_takeover.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/history.h"
+#include "runtimes/kubernetes/history/history.h"
 
 /* ---- Telling ---- */
 

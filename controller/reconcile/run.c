@@ -8,7 +8,7 @@
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "engine/spec/check.h"
-#include "runtimes/kubernetes/approval.h"
+#include "runtimes/kubernetes/history/approval.h"
 
 #define TRIGGER_BYTES 1024 /* the schema's limit of status.lastHandledReconcileAt */
 

@@ -1,8 +1,8 @@
 /*
  * A history keeps the Releases of Specs: one record for each operation, for people and for the next
  * operation. All histories share one table of functions. There are two: Release objects of the
- * Kubernetes API (runtimes/kubernetes/history.h), and documents in a store (document_history.h)
- * where there are no custom resources.
+ * Kubernetes API (runtimes/kubernetes/history/history.h), and documents in a store
+ * (document_history.h) where there are no custom resources.
  *
  * A record is created with its head alone. Afterwards only its status changes. The phase is the
  * status's member "phase".

@@ -14,8 +14,8 @@
 #include "engine/graph/relations.h"
 #include "engine/spec/spec.h"
 #include "engine/walk/walk.h"
-#include "runtimes/kubernetes/check.h"
-#include "runtimes/kubernetes/relate.h"
+#include "runtimes/kubernetes/objects/check.h"
+#include "runtimes/kubernetes/objects/relate.h"
 #include "runtimes/kubernetes/runtime.h"
 
 #define NODES      100000

@@ -5,7 +5,10 @@
  */
 #include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/session.h"
+#include "runtimes/kubernetes/change/guard.h"
+#include "runtimes/kubernetes/objects/marks.h"
+#include "runtimes/kubernetes/runtime.h"
+#include "runtimes/kubernetes/session/session.h"
 #include "test/fuzz/answers/answers.h"
 #include "test/fuzz/fuzz.h"
 

@@ -15,7 +15,7 @@
  *   d N POINTER JSON in the Nth object: puts that there, or, without JSON, removes it; the
  *                    pointer "/" is all of it
  */
-#include "runtimes/kubernetes/documents.h"
+#include "runtimes/kubernetes/store/documents.h"
 
 #include "engine/base/json.h"
 #include "engine/base/mem.h"

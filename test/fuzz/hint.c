@@ -5,7 +5,7 @@
  * verb, word for word, or there is none.
  */
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/session.h"
+#include "runtimes/kubernetes/session/session.h"
 #include "test/fuzz/fuzz.h"
 
 #define ALLOW      "to allow it"

@@ -3,11 +3,11 @@
  * object after a dry-run. What is taken over is taken once, what is left of the object was in it,
  * and a field that is kept stays.
  */
-#include "runtimes/kubernetes/managers.h"
+#include "runtimes/kubernetes/objects/managers.h"
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/fields.h"
+#include "runtimes/kubernetes/objects/fields.h"
 #include "test/fuzz/fuzz.h"
 
 #define OURS "kusion-operator-0123456789abcdef"

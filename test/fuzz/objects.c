@@ -6,9 +6,13 @@
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
-#include "runtimes/kubernetes/health.h"
-#include "runtimes/kubernetes/object_ref.h"
-#include "runtimes/kubernetes/session.h"
+#include "runtimes/kubernetes/change/observe.h"
+#include "runtimes/kubernetes/change/prepare.h"
+#include "runtimes/kubernetes/objects/health.h"
+#include "runtimes/kubernetes/objects/marks.h"
+#include "runtimes/kubernetes/objects/object.h"
+#include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/session/session.h"
 #include "test/fuzz/fuzz.h"
 
 static const struct kube_kind kind = {"v1", "Kind", "kinds", true};

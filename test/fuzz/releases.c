@@ -7,10 +7,10 @@
  * A revision is in its bounds and of this Spec; lists are in order; what has ended is not written;
  * no request is for another object than a Release of this Spec's name.
  */
-#include "runtimes/kubernetes/history.h"
+#include "runtimes/kubernetes/history/history.h"
 
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 #include "test/fuzz/answers/answers.h"
 #include "test/fuzz/fuzz.h"
 

@@ -8,8 +8,8 @@
 #include "engine/graph/graph.h"
 #include "engine/graph/relations.h"
 #include "engine/walk/walk.h"
-#include "runtimes/kubernetes/check.h"
-#include "runtimes/kubernetes/relate.h"
+#include "runtimes/kubernetes/objects/check.h"
+#include "runtimes/kubernetes/objects/relate.h"
 #include "runtimes/kubernetes/runtime.h"
 #include "test/fuzz/fuzz.h"
 

@@ -86,7 +86,7 @@ def fixture_project(tmp_path):
 
 def test_accepts_what_is_right(project):
     project.compile()
-    assert project.check() == (0, "tests: 8 passed, 0 failed\n")
+    assert project.check() == (0, "tests: 10 passed, 0 failed\n")
 
 
 @pytest.mark.parametrize("path, text, message", [
@@ -111,6 +111,27 @@ def test_finds_a_wrong_include(project, path, text, message):
     status, output = project.check()
     assert status == 1
     assert message in output
+
+
+@pytest.mark.parametrize("includes, circle", [
+    ([("http.h", "loop.h"), ("loop.h", "http.h")], ["http", "loop"]),
+    ([("http.c", "loop.h"), ("loop.c", "http.h")], ["http", "loop"]),
+    ([("http.h", "loop.h"), ("loop.h", "call.h"), ("call.c", "http.h"), ("use.c", "call.h"), ("loop.h", "url.h")],
+     ["call", "http", "loop"]),
+    ([("http.h", "loop.h"), ("call.c", "loop.h"), ("call.h", "http.h")], None),
+    ([("http.c", "http_private.h"), ("http_private.h", "http.h"), ("http_do.c", "http_private.h")], None),
+    ([("private.h", "http.h"), ("http.c", "private.h"), ("loop.c", "private.h"), ("private.h", "loop.h")], None),
+])
+def test_finds_circles_of_modules(project, includes, circle):
+    for path, header in includes:
+        (project.root / "runtimes/io" / header).touch()
+        project.append(f"runtimes/io/{path}", f'#include "runtimes/io/{header}"\n')
+    output = project.check()[1]
+    if circle:
+        names = ", ".join(f"runtimes/io/{module}" for module in circle)
+        assert f"circles of runtimes/io: these include each other: {names}\n" in output
+    else:
+        assert "include each other" not in output
 
 
 @pytest.mark.parametrize("line, word", [
@@ -195,6 +216,9 @@ def test_does_not_pass_what_was_not_built(project):
     ("layer(engine/base USES PkgConfig::YAJL)\nlayer(engine/plan USES runtimes/io)\n"
      "layer(runtimes/io USES engine/base)\n",
      "runtimes/io is used before it is declared: layers look down only"),
+    ("layer(engine/base USES PkgConfig::YAJL)\nlayer(runtimes/io USES engine/base)\n"
+     "layer(runtimes/io/http USES engine/base)\n",
+     "runtimes/io/http is declared after runtimes/io, which has compiled it"),
 ])
 def test_cmake_refuses_a_layer_that_looks_up(project, layers, message):
     project.write("CMakeLists.txt", CMAKE[:CMAKE.index("layer(engine/base")] + layers)

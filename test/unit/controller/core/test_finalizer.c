@@ -2,7 +2,7 @@
 
 #include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 

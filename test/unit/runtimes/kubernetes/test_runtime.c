@@ -1,6 +1,8 @@
 /* Sessions of the runtime, over a scripted server. */
 #include "engine/base/str.h"
-#include "test/unit/runtimes/kubernetes/script.h"
+#include "runtimes/kubernetes/change/observe.h"
+#include "runtimes/kubernetes/runtime.h"
+#include "test/unit/runtimes/kubernetes/session/script.h"
 #include "test/unit/suite.h"
 
 static void opens_for_an_account_or_itself(void)
@@ -23,15 +25,13 @@ static void opens_for_an_account_or_itself(void)
         struct stage stage;
 
         stage_start(&stage, NULL, NULL, 0);
-        ((struct kube_runtime *)stage.runtime)->config.act_as_controller =
-            rows[i].act_as_controller;
-        EXPECT_INT(
-            stage.runtime->ops->open(stage.runtime, &scope, &stage_call, &session, &stage.error),
-            rows[i].code, rows[i].note);
+        stage.runtime.config.act_as_controller = rows[i].act_as_controller;
+        EXPECT_INT(session_open(&stage.runtime.base, &scope, &stage_call, &session, &stage.error),
+                   rows[i].code, rows[i].note);
         EXPECT_INT(session != NULL, rows[i].code == 0, rows[i].note);
         if (session)
             EXPECT_STR(session->field_manager, "kusion-operator-a5cb1ff62f8ed32c", "its own");
-        stage.runtime->ops->close(session);
+        session_unref(session);
         stage_stop(&stage);
     }
 }
@@ -127,7 +127,7 @@ static void knows_the_account_for_a_while(void)
         other = stage_open(&call.stage, "team", "other", "deployer");
         other->is_account_known = false;
         EXPECT_INT(session_check_account(other, &stage_call, NULL), rows[i].second, rows[i].note);
-        call.stage.runtime->ops->close(other);
+        session_unref(other);
         call_end(&call);
     }
 }
@@ -141,16 +141,32 @@ static void tells_health_by_what_was_seen(void)
     struct call call;
 
     call_begin(&call, NULL, 0, MAP("a"));
-    EXPECT_INT(call.stage.runtime->ops->health(call.session, &call.target, &nothing, &stage_call,
-                                               &health, NULL),
+    EXPECT_INT(kube_judge_health(call.session, &call.target, &nothing, &stage_call, &health, NULL),
                0, "nothing was read");
     EXPECT_INT(health.status, HEALTH_UNKNOWN, health.message);
-    EXPECT_INT(call.stage.runtime->ops->health(call.session, &call.target, &there, &stage_call,
-                                               &health, NULL),
-               0, "a map");
+    EXPECT_INT(kube_judge_health(call.session, &call.target, &there, &stage_call, &health, NULL), 0,
+               "a map");
     EXPECT_INT(health.status, HEALTH_CURRENT, health.message);
     call_end(&call);
 }
 
-SUITE(kube_runtime, TEST(opens_for_an_account_or_itself), TEST(looks_the_account_up_once),
-      TEST(knows_the_account_for_a_while), TEST(tells_health_by_what_was_seen))
+/* As the engine uses it. */
+static void is_a_table_of_functions(void)
+{
+    const struct runtime_scope scope = {.key = {"team", "web"}};
+    struct runtime_session *session = NULL;
+    struct runtime *runtime;
+    struct stage stage;
+
+    stage_start(&stage, NULL, NULL, 0);
+    runtime = kube_runtime_new(&stage.runtime.config);
+    EXPECT_STR(runtime->ops->type, "Kubernetes", "its type");
+    EXPECT_INT(runtime->ops->open(runtime, &scope, &stage_call, &session, NULL), 0, "a session");
+    runtime->ops->close(session);
+    runtime->ops->free(runtime);
+    stage_stop(&stage);
+}
+
+SUITE(kube_runtime, TEST(is_a_table_of_functions), TEST(opens_for_an_account_or_itself),
+      TEST(looks_the_account_up_once), TEST(knows_the_account_for_a_while),
+      TEST(tells_health_by_what_was_seen))

@@ -1,0 +1,47 @@
+/*
+ * Observations: objects as they were read.
+ */
+#ifndef RUNTIMES_KUBERNETES_CHANGE_OBSERVE_H
+#define RUNTIMES_KUBERNETES_CHANGE_OBSERVE_H
+
+#include "runtimes/kubernetes/session/session.h"
+
+/* ---- observation.c ---- */
+
+/* observation.detail of an existing object, for plan(). */
+struct kube_detail {
+    enum kube_owner owner;
+    struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
+    char *version;              /* resourceVersion */
+    /* Of an object that was read whole: references, or NULL. */
+    const struct value *taken;    /* managers_take() of its managedFields */
+    const struct value *fields;   /* those of our manager, after that takeover */
+    const struct value *managers; /* its managedFields */
+};
+
+/* The detail of an existing object; NULL: it is absent. */
+const struct kube_detail *kube_detail_of(const struct observation *observation);
+
+/* Makes an observation from an object or its metadata. whole: keeps the object as result, secrets
+ * marked. */
+void kube_observe_object(const struct runtime_session *session, const struct value *object,
+                         bool whole, struct observation *ret);
+
+/* ---- observe.c ---- */
+
+/* Reads the object that these attributes name: present or absent; an error says why it cannot be
+ * read. */
+int kube_look(struct runtime_session *session, const struct value *attributes, bool whole,
+              const struct runtime_call *call, struct observation *ret, struct error *error);
+
+int kube_prefetch(struct runtime_session *session, const struct runtime_target *targets, size_t n,
+                  const struct runtime_call *call, struct observation *ret, struct error *error);
+int kube_read(struct runtime_session *session, const struct runtime_target *target,
+              const struct runtime_call *call, struct runtime_outcome *ret, struct error *error);
+
+/* ---- list_own.c ---- */
+
+int kube_list_own(struct runtime_session *session, const struct value *ids,
+                  const struct runtime_call *call, const struct value **ret, struct error *error);
+
+#endif

@@ -1,0 +1,16 @@
+/*
+ * Checks of Kubernetes resources in a Spec, beyond the rules for every type:
+ *
+ *   - An id fits the attributes (apiVersion, kind, name, and namespace if the attributes have one).
+ *   - No two ids name the same object.
+ *   - No resource is the Spec itself or the Spec's own Namespace.
+ *   - A reference into data that the Spec itself writes names an existing key.
+ */
+#ifndef RUNTIMES_KUBERNETES_OBJECTS_CHECK_H
+#define RUNTIMES_KUBERNETES_OBJECTS_CHECK_H
+
+#include "engine/spec/check.h"
+
+extern const struct spec_checks kube_checks;
+
+#endif

@@ -1,0 +1,14 @@
+/* Helpers of health rules: read fields and conditions, set the result. */
+#ifndef RUNTIMES_KUBERNETES_OBJECTS_HEALTH_SET_H
+#define RUNTIMES_KUBERNETES_OBJECTS_HEALTH_SET_H
+
+#include "engine/base/value.h"
+#include "engine/health.h"
+
+void health_set(struct health *health, enum health_status status, const char *format, ...)
+    PRINTF_LIKE(3, 4);
+/* Returns the condition's status, or "". *ret_message (may be NULL) is its message. */
+const char *health_condition(const struct value *object, const char *type,
+                             const char **ret_message);
+
+#endif

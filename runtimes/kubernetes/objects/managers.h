@@ -1,0 +1,59 @@
+/*
+ * The takeover of other field managers' fields, for an object that a Spec owns. A server-side apply
+ * removes a field only if our manager alone has it. So before an apply, the fields of some managers
+ * become ours; what the Spec does not have of them is then removed.
+ *
+ * These are taken over, as Flux does:
+ *   - managers whose name begins with "kubectl": both of `kubectl apply` (client-side and
+ *     server-side), and those of `kubectl edit`, `set`, `patch`, `label` and the like. Not
+ *     kubectl-rollout: undoing `kubectl rollout restart` would restart all Pods once more;
+ *   - Updates of "before-first-apply": the API server gives that name to all fields of an object
+ *     that had no managers when it was first applied;
+ *   - Updates under our own name;
+ *   - Applies of other Specs: the object was handed over.
+ * Never taken over: managers of a subresource (status, scale), and all others, such as controllers,
+ * Helm and webhooks. Nor what a person sets on a live object to say how it is to be treated: with
+ * kubectl, the annotations of api.kusion.io/ and the finalizers stay kubectl's.
+ *
+ * An entry's fields are those of its apiVersion. Entries of another version than ours (or, where we
+ * have none yet, than that of the first one) are left.
+ *
+ * `entries` is an object's metadata.managedFields, `ours` the name of our manager. Pure functions.
+ */
+#ifndef RUNTIMES_KUBERNETES_OBJECTS_MANAGERS_H
+#define RUNTIMES_KUBERNETES_OBJECTS_MANAGERS_H
+
+#include "engine/base/value.h"
+
+/* The digest of what our manager has, and of what the managers have that are to be taken; free()
+ * it. NULL: there is neither. */
+char *managers_digest(const struct value *entries, const char *ours);
+
+/* The fields that our manager has, as fieldsV1; borrowed. NULL: it has none. */
+const struct value *managers_own(const struct value *entries, const char *ours);
+
+/* The entry of another manager that has fields of `own` which our manager does not have any more:
+ * who changed the object. own: the fields that an apply gives us; borrowed. NULL: nobody. */
+const struct value *managers_rival(const struct value *entries, const char *ours,
+                                   const struct value *own);
+
+/* The entries after the takeover: with what was taken in ours. A reference; NULL: nothing is to be
+ * taken. */
+const struct value *managers_take(const struct value *entries, const char *ours);
+
+/* The entries after the takeover as they are written, before the apply that is to follow: ours has
+ * one more field, which no object has. If that apply does not come, because the process was
+ * killed, the digest of the entries is not the one in State: without the field, an object whose
+ * values kubectl changed would look as if they had been changed back. The apply removes it. */
+const struct value *managers_mark(const struct value *taken, const char *ours);
+
+/*
+ * What an apply will make of the object once its managers are taken. applied: the object after a
+ * dry-run of the apply, with its managedFields; taken: managers_take() of the object before. The
+ * object without the fields that go then, before the server fills in defaults. A reference; NULL:
+ * none goes.
+ */
+const struct value *managers_prune(const struct value *applied, const struct value *taken,
+                                   const char *ours);
+
+#endif

@@ -1,0 +1,167 @@
+#include "runtimes/kubernetes/objects/fields.h"
+#include "runtimes/kubernetes/objects/projection_private.h"
+
+void projection_done(struct projection *projection)
+{
+    value_unref(projection->before);
+    value_unref(projection->after);
+    *projection = (struct projection){NULL, NULL};
+}
+
+bool place_equal(const struct value *a, const struct value *b)
+{
+    return a && b ? value_equal(a, b) : a == b;
+}
+
+static const struct value *finish(struct value_builder *b, bool has_any)
+{
+    const struct value *made = NULL;
+
+    value_builder_finish(b, &made, NULL);
+    if (has_any)
+        return made;
+    value_unref(made);
+    return NULL;
+}
+
+static void show_whole(const struct place *place, struct projection *ret)
+{
+    ret->before = value_ref(place->before);
+    ret->after = value_ref(place->after);
+}
+
+/* What is sent as empty, and stays what it is, has others' content. */
+static bool is_sent_empty(const struct place *place)
+{
+    const struct value *sent = place->sent;
+
+    return value_is(sent, VALUE_NULL) ||
+           ((value_is(sent, VALUE_OBJECT) || value_is(sent, VALUE_ARRAY)) && !value_count(sent));
+}
+
+void project_leaf(const struct place *place, struct projection *ret)
+{
+    bool is_shown =
+        !place_equal(place->before, place->after) || (place->own && !is_sent_empty(place));
+
+    if (is_shown)
+        show_whole(place, ret);
+}
+
+char fields_kind(const struct value *fields)
+{
+    for (size_t i = 0; i < value_count(fields); i++) {
+        size_t length, rest;
+        const char *key = value_member_key(fields, i, &length);
+
+        for (const char *type = "fkv"; *type; type++)
+            if (fields_step(key, length, *type, &rest))
+                return *type;
+    }
+    return 0;
+}
+
+/* ---- Objects ---- */
+
+struct side side_begin(const struct value *from, enum value_type type)
+{
+    struct side side = {.from = from};
+
+    if (value_is(from, type)) {
+        side.b = value_builder_new();
+        value_begin_like(side.b, from);
+    }
+    return side;
+}
+
+void side_add(struct side *side, const char *key, size_t length, const struct value *value)
+{
+    if (!side->b || !value)
+        return;
+    if (key)
+        value_key_n(side->b, key, length);
+    value_add(side->b, value);
+    side->has_any = true;
+}
+
+const struct value *side_end(struct side *side)
+{
+    const struct value *made;
+
+    if (!side->b)
+        return value_ref(side->from);
+    value_end(side->b);
+    made = finish(side->b, side->has_any);
+    value_builder_free(side->b);
+    return made;
+}
+
+static void project_object(const struct place *place, struct projection *ret)
+{
+    struct side before = side_begin(place->before, VALUE_OBJECT);
+    struct side after = side_begin(place->after, VALUE_OBJECT);
+
+    for (size_t i = 0; i < value_count(place->all); i++) {
+        struct projection member = {NULL, NULL};
+        size_t length, rest;
+        const char *key = value_member_key(place->all, i, &length);
+        const char *name = fields_step(key, length, 'f', &rest);
+        const struct place in = {.all = value_member(place->all, i),
+                                 .own = value_get_n(place->own, key, length),
+                                 .before = name ? value_get_n(place->before, name, rest) : NULL,
+                                 .after = name ? value_get_n(place->after, name, rest) : NULL,
+                                 .sent = name ? value_get_n(place->sent, name, rest) : NULL};
+
+        if (!name)
+            continue;
+        project(&in, &member);
+        if (in.own || !place_equal(member.before, member.after)) {
+            side_add(&before, name, rest, member.before);
+            side_add(&after, name, rest, member.after);
+        }
+        projection_done(&member);
+    }
+    ret->before = side_end(&before);
+    ret->after = side_end(&after);
+}
+
+/* ---- All of it ---- */
+
+void project(const struct place *place, struct projection *ret)
+{
+    char kind = fields_kind(place->all);
+
+    if (!place->own && !place->after)
+        show_whole(place, ret); /* it is gone, with all that others have in it */
+    else if (!kind)
+        project_leaf(place, ret);
+    else if (kind == 'f')
+        project_object(place, ret);
+    else
+        project_list(place, kind, ret);
+}
+
+void projection_of(const struct projection_input *input, struct projection *ret)
+{
+    _cleanup_value_ const struct value *all = fields_union(input->own, input->was);
+    const struct place root = {.all = all,
+                               .own = input->own,
+                               .before = input->live,
+                               .after = input->after,
+                               .sent = input->sent};
+
+    *ret = (struct projection){NULL, NULL};
+    if (fields_kind(all))
+        project(&root, ret);
+}
+
+const struct value *projection_part(const struct value *live, const struct value *fields)
+{
+    struct projection both;
+    const struct projection_input input = {
+        .live = live, .after = live, .own = fields, .was = fields};
+
+    projection_of(&input, &both);
+    value_unref(both.after);
+    return both.before;
+}

@@ -1,0 +1,24 @@
+/*
+ * What the Kubernetes runtime is told when it is made.
+ */
+#ifndef RUNTIMES_KUBERNETES_SESSION_CONFIG_H
+#define RUNTIMES_KUBERNETES_SESSION_CONFIG_H
+
+#include <stdbool.h>
+
+#include "engine/base/clock.h"
+#include "runtimes/kubernetes/client/cluster.h"
+
+struct kube_runtime_config {
+    struct kube_cluster cluster;
+    const struct clock_source *clock;
+    bool act_as_controller; /* Specs without a service account are allowed: the controller acts as
+                               itself */
+    int64_t effect_time; /* ms after it was sent that a request may still take effect: the API
+                            server's --request-timeout; 0: EFFECT_TIME (record.h) */
+};
+
+/* The command that sets KUBE_RECONCILE_ANNOTATION; free(). NULL: the names are not to be typed. */
+char *kube_reconcile_command(const char *namespace_name, const char *name);
+
+#endif

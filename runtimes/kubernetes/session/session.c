@@ -1,0 +1,197 @@
+/* Sessions: the identity of requests, and answers that later requests use again. */
+#include <stdio.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/spec/name.h"
+#include "runtimes/kubernetes/objects/access.h"
+#include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/session/session.h"
+
+#define SERVED_WITHIN 10000 /* ms: a kind is served at most this long after its CRD was seen */
+
+/* ---- Lifetime ---- */
+
+/* Sets the owner label and the field manager of the Spec. */
+static void name_owner(struct runtime_session *session, const struct spec_key *key)
+{
+    char owner[SPEC_HASH_NAME_SIZE];
+
+    spec_hash_name(key->namespace_name, key->name, owner);
+    session->owner = str_new(owner);
+    snprintf(session->field_manager, sizeof(session->field_manager), "kusion-operator-%.16s",
+             owner + strlen(SPEC_HASH_NAME_PREFIX));
+}
+
+struct runtime_session *session_new(struct kube_runtime *runtime,
+                                    const struct kube_cluster *cluster,
+                                    const struct runtime_scope *scope)
+{
+    struct runtime_session *session = NEW(struct runtime_session);
+    const struct spec_key *key = &scope->key;
+
+    *session = (struct runtime_session){
+        .references = 1,
+        .runtime = runtime,
+        .cluster = *cluster,
+        .cache = cluster_cache_get(&runtime->caches, cluster),
+        .spec_namespace = str_new(key->namespace_name),
+        .spec = str_printf("%s/%s", key->namespace_name, key->name),
+        .service_account = str_new(kube_service_account(scope->identity)),
+        .thorough = scope->thorough,
+        .force = scope->force,
+        .terminating = scope->terminating,
+        .identity_leaves = scope->identity_leaves,
+        .is_inherited = scope->is_inherited,
+    };
+    if (session->service_account)
+        session->impersonate = str_printf("system:serviceaccount:%s:%s", key->namespace_name,
+                                          session->service_account);
+    name_owner(session, key);
+    pthread_mutex_init(&session->lock, NULL);
+    strmap_init(&session->defined);
+    strmap_init(&session->wanted);
+    strmap_init(&session->causes);
+    return session;
+}
+
+int session_open(struct runtime *runtime, const struct runtime_scope *scope,
+                 const struct runtime_call *call, struct runtime_session **ret, struct error *error)
+{
+    struct kube_runtime *kube = (struct kube_runtime *)runtime;
+
+    (void)call;
+    if (!kube_service_account(scope->identity) && !kube->config.act_as_controller)
+        return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
+    *ret = session_new(kube, &kube->config.cluster, scope);
+    return 0;
+}
+
+struct runtime_session *session_ref(struct runtime_session *session)
+{
+    atomic_fetch_add(&session->references, 1);
+    return session;
+}
+
+static void free_keys(struct strmap *map)
+{
+    for (struct strmap_entry *e = NULL; (e = strmap_next(map, e));)
+        free((char *)(uintptr_t)e->key);
+    strmap_done(map);
+}
+
+void session_unref(struct runtime_session *session)
+{
+    if (!session || atomic_fetch_sub(&session->references, 1) > 1)
+        return;
+    free(session->spec_namespace);
+    free(session->spec);
+    free(session->owner);
+    free(session->service_account);
+    free(session->impersonate);
+    free(session->account_error);
+    free(session->other_spec);
+    free(session->asked_namespace);
+    value_unref(session->rules);
+    free_keys(&session->defined);
+    free_keys(&session->wanted);
+    kube_forget_causes(session);
+    cluster_cache_unref(session->cache);
+    pthread_mutex_destroy(&session->lock);
+    free(session);
+}
+
+/* ---- Definitions that were seen ---- */
+
+/* "Kind.group" of what a CRD defines, to free(); NULL: it is no CRD. */
+static char *defined_by(const struct value *attributes)
+{
+    const char *group = value_string(value_path(attributes, "spec", "group", NULL));
+    const char *kind = value_string(value_path(attributes, "spec", "names", "kind", NULL));
+    const struct object_ref ref = object_ref_of(attributes);
+
+    return object_ref_is_definition(&ref) && group && kind ? str_printf("%s.%s", kind, group)
+                                                           : NULL;
+}
+
+/* "Kind.group" of the object's own kind, to free(). */
+static char *kind_of(const struct value *attributes)
+{
+    struct object_ref ref = object_ref_of(attributes);
+    size_t length = 0;
+    const char *group = api_group(ref.api_version, &length);
+
+    return str_printf("%s.%.*s", ref.kind, (int)length, group);
+}
+
+void session_note_definition(struct runtime_session *session, const struct value *attributes)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+    _cleanup_free_ char *key = defined_by(attributes);
+
+    if (!key)
+        return;
+    pthread_mutex_lock(&session->lock);
+    if (!strmap_get(&session->defined, key))
+        strmap_put(&session->defined, TAKE(key), session);
+    session->definition_seen = clock->monotonic(clock);
+    pthread_mutex_unlock(&session->lock);
+}
+
+bool session_expects_kind(struct runtime_session *session, const struct value *attributes)
+{
+    const struct clock_source *clock = session->runtime->config.clock;
+    _cleanup_free_ char *key = kind_of(attributes);
+    bool expects;
+
+    pthread_mutex_lock(&session->lock);
+    expects = strmap_get(&session->defined, key) &&
+              clock->monotonic(clock) - session->definition_seen < SERVED_WITHIN;
+    pthread_mutex_unlock(&session->lock);
+    return expects;
+}
+
+/* ---- What the Spec has itself ---- */
+
+static char *namespace_key(const char *name)
+{
+    return str_printf("Namespace/%s", name ? name : "");
+}
+
+void session_note_wanted(struct runtime_session *session, const struct value *attributes)
+{
+    const struct object_ref ref = object_ref_of(attributes);
+    _cleanup_free_ char *key =
+        object_ref_is_namespace(&ref) ? namespace_key(ref.name) : defined_by(attributes);
+
+    if (!key)
+        return;
+    pthread_mutex_lock(&session->lock);
+    if (!strmap_get(&session->wanted, key))
+        strmap_put(&session->wanted, TAKE(key), session);
+    pthread_mutex_unlock(&session->lock);
+}
+
+static bool wants(struct runtime_session *session, const char *key)
+{
+    bool result;
+
+    pthread_mutex_lock(&session->lock);
+    result = strmap_get(&session->wanted, key) != NULL;
+    pthread_mutex_unlock(&session->lock);
+    return result;
+}
+
+bool session_wants_namespace_of(struct runtime_session *session, const struct value *attributes)
+{
+    _cleanup_free_ char *key = namespace_key(object_ref_of(attributes).namespace_name);
+
+    return wants(session, key);
+}
+
+bool session_wants_kind_of(struct runtime_session *session, const struct value *attributes)
+{
+    _cleanup_free_ char *key = kind_of(attributes);
+
+    return wants(session, key);
+}

@@ -1,0 +1,19 @@
+#include "runtimes/kubernetes/session/setup.h"
+
+#include "runtimes/kubernetes/session/watches.h"
+
+void kube_runtime_init(struct kube_runtime *runtime, const struct kube_runtime_config *config)
+{
+    *runtime = (struct kube_runtime){.config = *config, .watches = watches_new()};
+    if (!config->effect_time)
+        runtime->config.effect_time = EFFECT_TIME;
+    cluster_caches_init(&runtime->caches, config->clock);
+    runtime->own = cluster_cache_get(&runtime->caches, &config->cluster);
+}
+
+void kube_runtime_done(struct kube_runtime *runtime)
+{
+    watches_free(runtime->watches);
+    cluster_cache_unref(runtime->own);
+    cluster_caches_done(&runtime->caches);
+}

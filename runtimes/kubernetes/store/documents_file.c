@@ -1,0 +1,191 @@
+/* An open document, and what earlier calls learnt about it: documents_private.h. */
+#include <stdio.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/store/documents_private.h"
+
+#define NAME_DIGITS 40
+
+/* ---- Names ---- */
+
+/* Adds a text with slashes escaped, so that different parts never give the same name. */
+static void add_escaped(struct buf *to, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '/' || *text == '%')
+            buf_printf(to, "%%%02X", (unsigned)*text);
+        else
+            buf_add_char(to, *text);
+    }
+}
+
+void kube_document_name(const struct document_name *name, char ret[KUBE_DOCUMENT_NAME_SIZE])
+{
+    bool is_state = name->kind == DOCUMENT_STATE && !name->item;
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    char hex[HASH_HEX_SIZE];
+
+    add_escaped(&text, name->spec.namespace_name);
+    buf_add_char(&text, '/');
+    add_escaped(&text, name->spec.name);
+    if (name->item) {
+        buf_add_char(&text, '/');
+        add_escaped(&text, name->item);
+    }
+    hash_hex(text.data, text.length, hex);
+    snprintf(ret, KUBE_DOCUMENT_NAME_SIZE, "kusion-%s%s%.*s",
+             is_state ? "" : document_kind_name(name->kind), is_state ? "" : "-", NAME_DIGITS, hex);
+}
+
+/* ---- Opened and closed ---- */
+
+void kube_segments_done(struct segments *segments)
+{
+    for (size_t i = 0; i < segments->count; i++)
+        free(segments->names[i]);
+    free(segments->names);
+    free(segments->version);
+    buf_done(&segments->entries);
+    *segments = (struct segments){.entries = BUF_INIT};
+}
+
+void kube_document_forget(struct document_file *file)
+{
+    kube_head_done(&file->seen);
+    kube_segments_done(&file->segments);
+    file->is_damaged = false;
+}
+
+void kube_document_free(struct document_file *file)
+{
+    if (!file)
+        return;
+    kube_document_forget(file);
+    free(file->namespace_name);
+    free(file->spec_name);
+    free(file->item);
+    free(file);
+}
+
+struct document_file *kube_document_new(struct documents *store, const struct document_name *name)
+{
+    struct document_file *file = NEW(struct document_file);
+
+    file->base.store = &store->base;
+    file->namespace_name = str_new(name->spec.namespace_name);
+    file->spec_name = str_new(name->spec.name);
+    file->item = str_new(name->item);
+    file->name =
+        (struct document_name){name->kind, {file->namespace_name, file->spec_name}, file->item};
+    file->segments = (struct segments){.entries = BUF_INIT};
+    kube_document_name(&file->name, file->head_name);
+    return file;
+}
+
+/* ---- Heads without garbage ---- */
+
+struct clean_head {
+    char *name, *version; /* of the head: valid while the head has this version */
+};
+
+void kube_clean_head_free(struct clean_head *head)
+{
+    if (!head)
+        return;
+    free(head->name);
+    free(head->version);
+    free(head);
+}
+
+bool kube_document_is_clean(const struct document_file *file)
+{
+    struct documents *store = (struct documents *)file->base.store;
+    const struct clean_head *head;
+    bool is_clean;
+
+    pthread_mutex_lock(&store->lock);
+    head = strmap_get(&store->clean_heads, file->head_name);
+    is_clean = head && str_equal(head->version, file->seen.version);
+    pthread_mutex_unlock(&store->lock);
+    return is_clean;
+}
+
+void kube_document_set_clean(const struct document_file *file, bool is_clean)
+{
+    struct documents *store = (struct documents *)file->base.store;
+
+    pthread_mutex_lock(&store->lock);
+    kube_clean_head_free(strmap_remove(&store->clean_heads, file->head_name));
+    if (is_clean) {
+        struct clean_head *head = NEW(struct clean_head);
+
+        head->name = str_new(file->head_name);
+        head->version = str_new(file->seen.version);
+        strmap_put(&store->clean_heads, head->name, head);
+    }
+    pthread_mutex_unlock(&store->lock);
+}
+
+void kube_document_moved(struct document_file *file, char *version)
+{
+    bool was_clean = kube_document_is_clean(file);
+
+    free(file->seen.version);
+    file->seen.version = version;
+    if (was_clean)
+        kube_document_set_clean(file, true);
+}
+
+/* ---- Creates that were not answered ---- */
+
+struct late_create {
+    char *name;    /* of the head */
+    int64_t until; /* ms, monotonic: it has no effect after that */
+};
+
+void kube_late_create_free(struct late_create *late)
+{
+    if (!late)
+        return;
+    free(late->name);
+    free(late);
+}
+
+void kube_document_expect_create(struct documents *store, const char *head_name)
+{
+    struct late_create *late;
+
+    pthread_mutex_lock(&store->lock);
+    late = strmap_get(&store->late, head_name);
+    if (!late) {
+        late = NEW(struct late_create);
+        late->name = str_new(head_name);
+        strmap_put(&store->late, late->name, late);
+    }
+    late->until = system_clock.monotonic(&system_clock) + store->effect_time;
+    pthread_mutex_unlock(&store->lock);
+}
+
+bool kube_document_has_late_create(const struct document_file *file)
+{
+    struct documents *store = (struct documents *)file->base.store;
+    const struct late_create *late;
+    bool has;
+
+    pthread_mutex_lock(&store->lock);
+    late = strmap_get(&store->late, file->head_name);
+    has = late && late->until > system_clock.monotonic(&system_clock);
+    pthread_mutex_unlock(&store->lock);
+    return has;
+}
+
+void kube_document_expect_nothing(const struct document_file *file)
+{
+    struct documents *store = (struct documents *)file->base.store;
+
+    pthread_mutex_lock(&store->lock);
+    kube_late_create_free(strmap_remove(&store->late, file->head_name));
+    pthread_mutex_unlock(&store->lock);
+}

@@ -1,9 +1,0 @@
-/* Specs from JSON, of Kubernetes resources with all that is checked of them. */
-#include "test/unit/engine/spec/parse.c"
-
-#include "runtimes/kubernetes/check.h"
-#include "runtimes/kubernetes/runtime.h"
-
-static const struct spec_type types[] = {{KUBE_RUNTIME_TYPE, &kube_checks, NULL}};
-
-const struct spec_options parse_options = {types, 1};
