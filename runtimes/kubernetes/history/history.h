@@ -14,8 +14,7 @@
  * If a change is not answered, the history reads the object to learn the outcome, and retries until
  * the call's deadline (default: 60 s).
  *
- * A list does not contain phases. For Releases that an earlier version made, it does not contain
- * operations other than Apply either.
+ * A list does not contain phases.
  */
 #ifndef RUNTIMES_KUBERNETES_HISTORY_HISTORY_H
 #define RUNTIMES_KUBERNETES_HISTORY_HISTORY_H

@@ -8,7 +8,7 @@ void projection_done(struct projection *projection)
     *projection = (struct projection){NULL, NULL};
 }
 
-bool place_equal(const struct value *a, const struct value *b)
+bool projection_place_equal(const struct value *a, const struct value *b)
 {
     return a && b ? value_equal(a, b) : a == b;
 }
@@ -39,16 +39,16 @@ static bool is_sent_empty(const struct place *place)
            ((value_is(sent, VALUE_OBJECT) || value_is(sent, VALUE_ARRAY)) && !value_count(sent));
 }
 
-void project_leaf(const struct place *place, struct projection *ret)
+void projection_of_leaf(const struct place *place, struct projection *ret)
 {
-    bool is_shown =
-        !place_equal(place->before, place->after) || (place->own && !is_sent_empty(place));
+    bool is_shown = !projection_place_equal(place->before, place->after) ||
+                    (place->own && !is_sent_empty(place));
 
     if (is_shown)
         show_whole(place, ret);
 }
 
-char fields_kind(const struct value *fields)
+char projection_step_kind(const struct value *fields)
 {
     for (size_t i = 0; i < value_count(fields); i++) {
         size_t length, rest;
@@ -63,7 +63,7 @@ char fields_kind(const struct value *fields)
 
 /* ---- Objects ---- */
 
-struct side side_begin(const struct value *from, enum value_type type)
+struct side projection_side_begin(const struct value *from, enum value_type type)
 {
     struct side side = {.from = from};
 
@@ -74,7 +74,8 @@ struct side side_begin(const struct value *from, enum value_type type)
     return side;
 }
 
-void side_add(struct side *side, const char *key, size_t length, const struct value *value)
+void projection_side_add(struct side *side, const char *key, size_t length,
+                         const struct value *value)
 {
     if (!side->b || !value)
         return;
@@ -84,7 +85,7 @@ void side_add(struct side *side, const char *key, size_t length, const struct va
     side->has_any = true;
 }
 
-const struct value *side_end(struct side *side)
+const struct value *projection_side_end(struct side *side)
 {
     const struct value *made;
 
@@ -98,8 +99,8 @@ const struct value *side_end(struct side *side)
 
 static void project_object(const struct place *place, struct projection *ret)
 {
-    struct side before = side_begin(place->before, VALUE_OBJECT);
-    struct side after = side_begin(place->after, VALUE_OBJECT);
+    struct side before = projection_side_begin(place->before, VALUE_OBJECT);
+    struct side after = projection_side_begin(place->after, VALUE_OBJECT);
 
     for (size_t i = 0; i < value_count(place->all); i++) {
         struct projection member = {NULL, NULL};
@@ -114,31 +115,31 @@ static void project_object(const struct place *place, struct projection *ret)
 
         if (!name)
             continue;
-        project(&in, &member);
-        if (in.own || !place_equal(member.before, member.after)) {
-            side_add(&before, name, rest, member.before);
-            side_add(&after, name, rest, member.after);
+        projection_of_place(&in, &member);
+        if (in.own || !projection_place_equal(member.before, member.after)) {
+            projection_side_add(&before, name, rest, member.before);
+            projection_side_add(&after, name, rest, member.after);
         }
         projection_done(&member);
     }
-    ret->before = side_end(&before);
-    ret->after = side_end(&after);
+    ret->before = projection_side_end(&before);
+    ret->after = projection_side_end(&after);
 }
 
 /* ---- All of it ---- */
 
-void project(const struct place *place, struct projection *ret)
+void projection_of_place(const struct place *place, struct projection *ret)
 {
-    char kind = fields_kind(place->all);
+    char kind = projection_step_kind(place->all);
 
     if (!place->own && !place->after)
         show_whole(place, ret); /* it is gone, with all that others have in it */
     else if (!kind)
-        project_leaf(place, ret);
+        projection_of_leaf(place, ret);
     else if (kind == 'f')
         project_object(place, ret);
     else
-        project_list(place, kind, ret);
+        projection_of_list(place, kind, ret);
 }
 
 void projection_of(const struct projection_input *input, struct projection *ret)
@@ -151,8 +152,8 @@ void projection_of(const struct projection_input *input, struct projection *ret)
                                .sent = input->sent};
 
     *ret = (struct projection){NULL, NULL};
-    if (fields_kind(all))
-        project(&root, ret);
+    if (projection_step_kind(all))
+        projection_of_place(&root, ret);
 }
 
 const struct value *projection_part(const struct value *live, const struct value *fields)

@@ -29,7 +29,7 @@ static const struct value *expect(const struct value *live, const struct value *
 static const struct value *expect_object(const struct value *live, const struct value *fields,
                                          const struct value *sent)
 {
-    struct side side = side_begin(sent, VALUE_OBJECT);
+    struct side side = projection_side_begin(sent, VALUE_OBJECT);
 
     for (size_t i = 0; i < value_count(sent); i++) {
         size_t length;
@@ -38,10 +38,10 @@ static const struct value *expect_object(const struct value *live, const struct 
             expect(value_get_n(live, name, length), fields_member(fields, name, length),
                    value_member(sent, i));
 
-        side_add(&side, name, length, member);
+        projection_side_add(&side, name, length, member);
     }
     side.has_any = true;
-    return side_end(&side);
+    return projection_side_end(&side);
 }
 
 /* An item that is sent, with the key fields that it leaves out. */
@@ -49,16 +49,17 @@ static const struct value *expect_item(const struct value *list, const struct va
                                        const struct value *sent)
 {
     for (size_t i = 0; i < value_count(fields); i++) {
-        _cleanup_value_ const struct value *keys = step_target(fields, i, 'k'), *made = NULL;
+        _cleanup_value_ const struct value *keys = projection_step_target(fields, i, 'k'),
+                                           *made = NULL;
         const struct value *found = NULL;
 
-        if (item_count_keys(sent, keys) <= 0)
+        if (projection_count_keys(sent, keys) <= 0)
             continue;
         for (size_t k = 0; k < value_count(list) && !found; k++)
-            if (item_count_keys(value_at(list, k), keys) == (int)value_count(keys))
+            if (projection_count_keys(value_at(list, k), keys) == (int)value_count(keys))
                 found = value_at(list, k);
         made = expect(found, value_member(fields, i), sent);
-        return found ? item_with_keys(found, keys, made) : TAKE(made);
+        return found ? projection_with_keys(found, keys, made) : TAKE(made);
     }
     return value_ref(sent);
 }
@@ -66,21 +67,21 @@ static const struct value *expect_item(const struct value *list, const struct va
 static const struct value *expect_list(const struct value *live, const struct value *fields,
                                        const struct value *sent)
 {
-    struct side side = side_begin(sent, VALUE_ARRAY);
+    struct side side = projection_side_begin(sent, VALUE_ARRAY);
 
     for (size_t i = 0; i < value_count(sent); i++) {
         _cleanup_value_ const struct value *item = expect_item(live, fields, value_at(sent, i));
 
-        side_add(&side, NULL, 0, item);
+        projection_side_add(&side, NULL, 0, item);
     }
     side.has_any = true;
-    return side_end(&side);
+    return projection_side_end(&side);
 }
 
 static const struct value *expect(const struct value *live, const struct value *fields,
                                   const struct value *sent)
 {
-    char kind = fields_kind(fields);
+    char kind = projection_step_kind(fields);
     bool is_atomic = fields && !kind;
 
     if (value_is(sent, VALUE_OBJECT) && value_is(live, VALUE_OBJECT) && !is_atomic)

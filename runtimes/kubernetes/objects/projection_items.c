@@ -93,7 +93,7 @@ static void items_done(struct items *items)
     index_done(&items->sent);
 }
 
-int item_count_keys(const struct value *item, const struct value *keys)
+int projection_count_keys(const struct value *item, const struct value *keys)
 {
     int n = 0;
 
@@ -120,7 +120,7 @@ static const struct value *find_sent(const struct value *list, const struct inde
     if (at != SIZE_MAX || value_count(list) > MAX_GUESSED)
         return at == SIZE_MAX ? NULL : value_at(list, at);
     for (size_t i = 0; i < value_count(list) && value_is(list, VALUE_ARRAY); i++) {
-        int n = item_count_keys(value_at(list, i), keys);
+        int n = projection_count_keys(value_at(list, i), keys);
 
         if (n > most) {
             most = n;
@@ -130,25 +130,25 @@ static const struct value *find_sent(const struct value *list, const struct inde
     return found;
 }
 
-const struct value *item_with_keys(const struct value *item, const struct value *keys,
-                                   const struct value *shown)
+const struct value *projection_with_keys(const struct value *item, const struct value *keys,
+                                         const struct value *shown)
 {
-    struct side side = side_begin(item, VALUE_OBJECT);
+    struct side side = projection_side_begin(item, VALUE_OBJECT);
 
     for (size_t i = 0; i < value_count(keys); i++) {
         size_t length;
         const char *name = value_member_key(keys, i, &length);
 
-        side_add(&side, name, length, value_get_n(item, name, length));
+        projection_side_add(&side, name, length, value_get_n(item, name, length));
     }
     for (size_t i = 0; i < value_count(shown); i++) {
         size_t length;
         const char *name = value_member_key(shown, i, &length);
 
         if (!value_get_n(keys, name, length))
-            side_add(&side, name, length, value_member(shown, i));
+            projection_side_add(&side, name, length, value_member(shown, i));
     }
-    return side_end(&side);
+    return projection_side_end(&side);
 }
 
 /* An item of which we have nothing but the item itself has its key fields alone. */
@@ -158,15 +158,15 @@ static void project_item(const struct place *place, const struct value *keys,
     struct projection shown = {NULL, NULL};
 
     if (!value_count(place->all) || (!place->own && !place->after)) {
-        project(place, ret);
+        projection_of_place(place, ret);
         return;
     }
-    if (fields_kind(place->all))
-        project(place, &shown);
-    ret->before = place->before ? item_with_keys(place->before, keys, shown.before) : NULL;
-    ret->after = place->after ? item_with_keys(place->after, keys, shown.after) : NULL;
+    if (projection_step_kind(place->all))
+        projection_of_place(place, &shown);
+    ret->before = place->before ? projection_with_keys(place->before, keys, shown.before) : NULL;
+    ret->after = place->after ? projection_with_keys(place->after, keys, shown.after) : NULL;
     projection_done(&shown);
-    if (!place->own && place_equal(ret->before, ret->after))
+    if (!place->own && projection_place_equal(ret->before, ret->after))
         projection_done(ret);
 }
 
@@ -189,11 +189,11 @@ static void add_item(struct items *items, const struct place *list, size_t index
         place.sent = find_sent(list->sent, &items->sent, keys, text);
         project_item(&place, keys, &item->shown);
     } else {
-        project_leaf(&place, &item->shown);
+        projection_of_leaf(&place, &item->shown);
     }
 }
 
-const struct value *step_target(const struct value *fields, size_t index, char type)
+const struct value *projection_step_target(const struct value *fields, size_t index, char type)
 {
     const struct value *keys = NULL;
     size_t length, rest;
@@ -210,13 +210,13 @@ static void read_items(const struct place *list, char type, struct items *ret)
     const struct value *first = NULL;
 
     for (size_t i = 0; i < value_count(list->all) && !first && type == 'k'; i++)
-        first = step_target(list->all, i, type);
+        first = projection_step_target(list->all, i, type);
     *ret = (struct items){.keys = first, .all = NEW_ARRAY(struct item, value_count(list->all) + 1)};
     index_init(&ret->before, list->before, first);
     index_init(&ret->after, list->after, first);
     index_init(&ret->sent, list->sent, first);
     for (size_t i = 0; i < value_count(list->all); i++) {
-        _cleanup_value_ const struct value *keys = step_target(list->all, i, type);
+        _cleanup_value_ const struct value *keys = projection_step_target(list->all, i, type);
 
         if (keys)
             add_item(ret, list, i, type, keys);
@@ -229,7 +229,7 @@ static void read_items(const struct place *list, char type, struct items *ret)
 static const struct value *list_items(const struct value *list, const struct items *items,
                                       bool is_after)
 {
-    struct side side = side_begin(list, VALUE_ARRAY);
+    struct side side = projection_side_begin(list, VALUE_ARRAY);
     size_t n = value_is(list, VALUE_ARRAY) ? value_count(list) : 0;
     _cleanup_free_ const struct value **shown = NEW_ARRAY(const struct value *, n + 1);
 
@@ -241,11 +241,11 @@ static const struct value *list_items(const struct value *list, const struct ite
             shown[at] = is_after ? item->shown.after : item->shown.before;
     }
     for (size_t i = 0; i < n; i++)
-        side_add(&side, NULL, 0, shown[i]);
-    return side_end(&side);
+        projection_side_add(&side, NULL, 0, shown[i]);
+    return projection_side_end(&side);
 }
 
-void project_list(const struct place *place, char type, struct projection *ret)
+void projection_of_list(const struct place *place, char type, struct projection *ret)
 {
     struct items items;
 

@@ -10,8 +10,7 @@
  *
  * The head and the names and annotations of chunks hold no digest of secret content without a key:
  * from one, a short secret can be guessed. The checksums of the secret part are HMACs, with a
- * random key that is in each of its chunks. Documents of earlier versions, without keys, are read;
- * the next write replaces their secret chunks.
+ * random key that is in each of its chunks.
  *
  * Entries are in a chain of Secrets of about 16 KiB, the segments. The head names the first
  * segment, and each segment names the next. A segment is created before it is named, so a segment
@@ -38,8 +37,7 @@
  * read, but list() names it, so that a removal that failed or was killed is repeated.
  *
  * A chunk may be left without a head: by a write that went on while another process removed the
- * document, or by an earlier version of the operator, which made the head last. Nobody may ever
- * write that document again, so tidy() looks for such chunks.
+ * document. Nobody may ever write that document again, so tidy() looks for such chunks.
                           */
 #ifndef RUNTIMES_KUBERNETES_STORE_DOCUMENTS_H
 #define RUNTIMES_KUBERNETES_STORE_DOCUMENTS_H

@@ -65,7 +65,7 @@ static int key_read(const struct task *task, const struct value *object, const c
 {
     if (head->key)
         return 0;
-    return kube_object_text(object, KEY_KEY, &head->key)
+    return kube_object_text(object, KEY_KEY, &head->key) && head->key
                ? 0
                : err_set(error, ERR_CORRUPT, DOCUMENT_CORRUPT,
                          "Secret %s/%s is damaged: its key cannot be read",
@@ -208,7 +208,7 @@ static void set_part(struct head *head, enum part part, const char *checksum_of_
 }
 
 /* The head that was read has chunks of these bytes: the new head names them, too. Secret chunks
- * without a key are written again. */
+ * whose key was not read are written again. */
 static bool keep_chunks(const struct document_file *file, enum part part, const struct buf *bytes,
                         struct head *head)
 {

@@ -57,7 +57,7 @@ enum head_field {
 struct head {
     char *version; /* resourceVersion; NULL: there is no head */
     char *key;     /* of the secret part's checksums. It is in the chunks alone; NULL: none was
-                      read, or an earlier version wrote them, whose checksums have no key */
+                      read */
     char *fields[HEAD_FIELDS];
 };
 void kube_head_init(struct head *head); /* a head of the format that this version writes */
