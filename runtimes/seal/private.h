@@ -49,12 +49,23 @@ int seal_open_document(const struct sealed_store *store, const struct document_n
 
 /* ---- sealing.c ---- */
 
-/* What the inner store is to write. carried: entries that become part of the write. *ret:
- * initialised; document_done(), also after an error. ret_write: the write's id. */
+/* What the inner store is to write. */
+struct sealed {
+    unsigned char write[SEAL_WRITE_SIZE];
+    struct buf open; /* with SEAL_ALL; else it is written as it is */
+    struct buf secret;
+};
+#define SEALED_INIT                          \
+    {                                        \
+        .open = BUF_INIT, .secret = BUF_INIT \
+    }
+
+/* carried: entries that become part of the write. *ret: initialised, and its buffers are to be
+ * freed, also after an error. */
 int seal_document(const struct sealed_store *store, const struct document_name *name,
                   const struct store_call *call, const struct document *document,
-                  const struct buf *carried, size_t n_carried, struct document *ret,
-                  unsigned char ret_write[SEAL_WRITE_SIZE], struct error *error);
+                  const struct buf *carried, size_t n_carried, struct sealed *ret,
+                  struct error *error);
 int seal_entry(const struct sealed_store *store, const struct document_name *name,
                const struct store_call *call, const unsigned char write[SEAL_WRITE_SIZE],
                uint64_t number, const void *bytes, size_t length, struct buf *ret,

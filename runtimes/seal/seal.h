@@ -70,7 +70,7 @@ struct seal_keys;
  *                          rekey.
  *
  * ERR_INVALID InvalidFlag: the text is wrong; its message begins with "--state-key: ". Nothing is
- * asked yet: seal_keys_check() does. clock: borrowed.
+ * asked yet: seal_keys_check() does. ERR_UNAVAILABLE ThreadNotStarted. clock: borrowed.
  */
 int seal_keys_parse(const char *text, const struct clock_source *clock, struct seal_keys **ret,
                     struct error *error);

@@ -25,21 +25,6 @@ static int seal(const struct seed *seed, const struct seal_place *place,
     return 0;
 }
 
-static int seal_open_part(const struct sealed_store *store, const struct seed *seed,
-                          const struct document_name *name, const unsigned char *write,
-                          const struct buf *open, struct buf *ret, struct error *error)
-{
-    const struct seal_place place = {name, SEAL_OPEN_PART, 0};
-
-    if (store->scope == SEAL_ALL)
-        return seal(
-            seed, &place,
-            &(struct seal_content){.write = write, .bytes = open->data, .length = open->length},
-            ret, error);
-    buf_add(ret, open->data, open->length);
-    return 0;
-}
-
 static int seal_secret_part(const struct sealed_store *store, const struct seed *seed,
                             const struct document_name *name, struct seal_content *content,
                             const struct buf *open, struct buf *ret, struct error *error)
@@ -57,11 +42,14 @@ static int seal_secret_part(const struct sealed_store *store, const struct seed 
 
 int seal_document(const struct sealed_store *store, const struct document_name *name,
                   const struct store_call *call, const struct document *document,
-                  const struct buf *carried, size_t n_carried, struct document *ret,
-                  unsigned char ret_write[SEAL_WRITE_SIZE], struct error *error)
+                  const struct buf *carried, size_t n_carried, struct sealed *ret,
+                  struct error *error)
 {
+    const struct seal_place place = {name, SEAL_OPEN_PART, 0};
     _cleanup_(seed_unref_p) struct seed *seed = NULL;
-    struct seal_content secret = {.write = ret_write,
+    struct seal_content open = {
+        .write = ret->write, .bytes = document->open.data, .length = document->open.length};
+    struct seal_content secret = {.write = ret->write,
                                   .carried = carried,
                                   .n_carried = n_carried,
                                   .bytes = document->secret.data,
@@ -70,10 +58,13 @@ int seal_document(const struct sealed_store *store, const struct document_name *
 
     if (r < 0)
         return r;
-    draw(ret_write, SEAL_WRITE_SIZE);
-    r = seal_open_part(store, seed, name, ret_write, &document->open, &ret->open, error);
+    draw(ret->write, SEAL_WRITE_SIZE);
+    if (store->scope == SEAL_ALL)
+        r = seal(seed, &place, &open, &ret->open, error);
     if (r >= 0)
-        r = seal_secret_part(store, seed, name, &secret, &ret->open, &ret->secret, error);
+        r = seal_secret_part(store, seed, name, &secret,
+                             store->scope == SEAL_ALL ? &ret->open : &document->open, &ret->secret,
+                             error);
     return r;
 }
 

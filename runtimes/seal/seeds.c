@@ -10,6 +10,7 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/utf8.h"
 #include "runtimes/seal/format.h"
 
 #define SEED_RENEWED  (INT64_C(24) * 3600 * 1000) /* ms, when a new one is drawn */
@@ -401,11 +402,15 @@ static int unwrap(struct seal_keys *keys, const struct store_call *call,
         if (!first.code || failure.code == ERR_CANCELLED)
             first = failure;
     }
-    if (first.code)
-        return unavailable(&first, error);
-    return err_set(error, ERR_UNAVAILABLE, SEAL_UNAVAILABLE,
-                   "its key \"%s\" is of %s, and --state-key names no such source", wrapped->key_id,
-                   wrapped->provider);
+    if (!first.code) {
+        _cleanup_free_ char *key_id = utf8_show(wrapped->key_id);
+        _cleanup_free_ char *provider = utf8_show(wrapped->provider);
+
+        return err_set(error, ERR_UNAVAILABLE, SEAL_UNAVAILABLE,
+                       "its key \"%s\" is of \"%s\", and --state-key names no such source", key_id,
+                       provider);
+    }
+    return unavailable(&first, error);
 }
 
 /* Lock held, and is let go meanwhile. */

@@ -130,23 +130,25 @@ int sealed_write_carrying(struct sealed_file *file, const struct store_call *cal
                           size_t n_carried, struct error *error)
 {
     const struct sealed_store *store = (const struct sealed_store *)file->base.store;
-    const struct store_ops *inner = store->inner->ops;
-    struct document sealed = DOCUMENT_INIT;
-    unsigned char write[SEAL_WRITE_SIZE];
+    struct sealed sealed = SEALED_INIT;
     int r = check_unlocked(file, error);
 
     if (r < 0)
         return r;
-    r = seal_document(store, &file->name, call, document, carried, n_carried, &sealed, write,
-                      error);
+    r = seal_document(store, &file->name, call, document, carried, n_carried, &sealed, error);
     if (r >= 0) {
-        r = note_failure(file, inner->write(file->file, call, &sealed, error));
-        if (r >= 0) {
-            set_seen(file, SEEN_SEALED);
-            memcpy(file->write, write, sizeof(file->write));
-        }
+        const struct document written = {.open = store->scope == SEAL_ALL ? sealed.open
+                                                                          : document->open,
+                                         .secret = sealed.secret};
+
+        r = note_failure(file, store->inner->ops->write(file->file, call, &written, error));
     }
-    document_done(&sealed);
+    if (r >= 0) {
+        set_seen(file, SEEN_SEALED);
+        memcpy(file->write, sealed.write, sizeof(file->write));
+    }
+    buf_done(&sealed.open);
+    buf_done(&sealed.secret);
     return r;
 }
 

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/utf8.h"
 #include "runtimes/seal/private.h"
 
 /* ---- Names ---- */
@@ -121,15 +122,16 @@ static void count_key(void *arg, const char *key, const struct seal_view *view)
 {
     struct tally *tally = arg;
     struct seal_counts *counts = tally->counts;
+    _cleanup_free_ char *shown = utf8_show(key); /* a plugin may have chosen any */
     size_t i = 0;
 
     (void)view;
-    while (i < counts->n && !str_equal(counts->counts[i].key, key))
+    while (i < counts->n && !str_equal(counts->counts[i].key, shown))
         i++;
     if (i == counts->n) {
         counts->counts = mem_resize(counts->counts, i + 1, sizeof(struct seal_count));
         tally->last = mem_resize(tally->last, i + 1, sizeof(size_t));
-        counts->counts[counts->n++] = (struct seal_count){str_new(key), 0};
+        counts->counts[counts->n++] = (struct seal_count){TAKE(shown), 0};
         tally->last[i] = 0;
     }
     counts->counts[i].documents += tally->last[i] != tally->document;
