@@ -71,7 +71,7 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
                      struct error *error)
 {
     _cleanup_(tf_state_done) struct tf_state now = TF_STATE_INIT;
-    enum plugin_delivery delivery;
+    enum grpc_delivery delivery;
     bool was_told;
     int r;
 
@@ -85,10 +85,10 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
                        error);
 
     if (r < 0 && !was_told) {
-        if (delivery == PLUGIN_ANSWERED)
+        if (delivery == GRPC_ANSWERED)
             note_doubt(ret);
         else
-            ret->certainty = delivery == PLUGIN_SENT ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
+            ret->certainty = delivery == GRPC_SENT ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
         return r;
     }
     if (r < 0) {

@@ -350,7 +350,7 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
 
 int resource_apply(const struct resource_type *type, const struct buf *prior,
                    const struct tf_state *planned, const struct buf *config, struct tf_state *ret,
-                   bool *ret_told, enum plugin_delivery *ret_delivery, struct error *error)
+                   bool *ret_told, enum grpc_delivery *ret_delivery, struct error *error)
 {
     Tfplugin__DynamicValue before = value_of(prior), after = value_of(&planned->value);
     Tfplugin__DynamicValue wanted = value_of(config);

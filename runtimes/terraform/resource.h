@@ -74,7 +74,10 @@ struct tf_plan {
     struct tf_state planned;
     Tfplugin__PlanResponse *answer; /* the rest of it */
 };
-#define TF_PLAN_INIT {.planned = TF_STATE_INIT}
+#define TF_PLAN_INIT             \
+    {                            \
+        .planned = TF_STATE_INIT \
+    }
 void tf_plan_done(struct tf_plan *plan);
 
 /* proposed and config NULL: the object is to be deleted. */
@@ -86,6 +89,6 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
  * config NULL: a deletion. */
 int resource_apply(const struct resource_type *type, const struct buf *prior,
                    const struct tf_state *planned, const struct buf *config, struct tf_state *ret,
-                   bool *ret_told, enum plugin_delivery *ret_delivery, struct error *error);
+                   bool *ret_told, enum grpc_delivery *ret_delivery, struct error *error);
 
 #endif

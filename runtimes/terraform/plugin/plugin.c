@@ -197,6 +197,25 @@ static int drain_prints(struct plugin *plugin, struct error *error)
                            NULL, NULL, &plugin->prints, error);
 }
 
+/* The reasons of errors that are the provider's. */
+static int call_grpc(struct plugin *plugin, struct grpc_request *request,
+                     const ProtobufCMessage *message, struct http_response *response,
+                     struct grpc_end *ret_end, struct error *error)
+{
+    _cleanup_buf_ struct buf body = BUF_INIT;
+    unsigned char *at = grpc_frame(&body, protobuf_c_message_get_packed_size(message));
+    struct error failure = {0};
+    int r;
+
+    protobuf_c_message_pack(message, at);
+    request->body = &body;
+    r = grpc_call(plugin->client, request, response, ret_end, &failure);
+    if (r == ERR_INTERNAL || r == ERR_UNSUPPORTED)
+        return err_set(error, r, r == ERR_INTERNAL ? "ProviderFailed" : "InvalidProvider", "%s",
+                       failure.message);
+    return err_copy(error, &failure);
+}
+
 /* The first call makes the connection (http.h). Its answer does not matter: one that comes shows
  * that the provider can be called. */
 static int make_connection(struct plugin *plugin, const struct plugin_call *call,
@@ -208,13 +227,12 @@ static int make_connection(struct plugin *plugin, const struct plugin_call *call
     int r;
 
     tfplugin__empty__init(&empty);
-    r = grpc_call(plugin->client,
+    r = call_grpc(plugin,
                   &(struct grpc_request){.path = "/grpc.health.v1.Health/Check",
-                                         .message = &empty.base,
                                          .max_answer = MAX_ANSWER_BYTES,
                                          .timeout = time_left(call->deadline),
                                          .cancel = call->cancel},
-                  &response, &end, error);
+                  &empty.base, &response, &end, error);
     if (!response.status)
         return r;
     err_clear(error);
@@ -347,10 +365,10 @@ static int unpack(const struct http_response *response, const ProtobufCMessageDe
 {
     const unsigned char *data;
     size_t length;
-    int r = grpc_message(response, &data, &length, error);
+    struct error failure = {0};
 
-    if (r < 0)
-        return r;
+    if (grpc_message(response, &data, &length, &failure) < 0)
+        return err_set(error, ERR_INTERNAL, "ProviderFailed", "%s", failure.message);
     *ret = protobuf_c_message_unpack(type, NULL, length, data);
     return *ret ? 0 : err_set(error, ERR_INTERNAL, "ProviderFailed", "its answer cannot be read");
 }
@@ -370,7 +388,7 @@ static void explain(struct plugin *plugin, enum plugin_method method,
 }
 
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
-                const struct plugin_call *call, void *ret, enum plugin_delivery *ret_delivery,
+                const struct plugin_call *call, void *ret, enum grpc_delivery *ret_delivery,
                 struct error *error)
 {
     int protocol = plugin->handshake.protocol, r;
@@ -378,7 +396,6 @@ int plugin_call(struct plugin *plugin, enum plugin_method method, const Protobuf
     _cleanup_free_ char *path = str_printf("/tfplugin%d.Provider/%s", protocol, name);
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     struct grpc_request grpc = {.path = path,
-                                .message = request,
                                 .max_answer = methods[method].max_answer,
                                 .timeout = time_left(call->deadline),
                                 .cancel = call->cancel,
@@ -387,7 +404,7 @@ int plugin_call(struct plugin *plugin, enum plugin_method method, const Protobuf
     struct grpc_end end;
     struct error failure = {0};
 
-    r = grpc_call(plugin->client, &grpc, &response, &end, &failure);
+    r = call_grpc(plugin, &grpc, request, &response, &end, &failure);
     if (ret_delivery)
         *ret_delivery = end.delivery;
     if (r >= 0)
@@ -412,12 +429,11 @@ static void shut_down(struct plugin *plugin)
     Tfplugin__Empty empty;
 
     tfplugin__empty__init(&empty);
-    grpc_call(plugin->client,
+    call_grpc(plugin,
               &(struct grpc_request){.path = "/plugin.GRPCController/Shutdown",
-                                     .message = &empty.base,
                                      .max_answer = MAX_ANSWER_BYTES,
                                      .timeout = SHUTDOWN_TIMEOUT},
-              &response, &end, NULL);
+              &empty.base, &response, &end, NULL);
     process_wait_end(plugin->process, deadline);
 }
 

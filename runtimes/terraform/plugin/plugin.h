@@ -23,13 +23,14 @@
 #include "engine/base/cancel.h"
 #include "engine/base/error.h"
 #include "engine/base/permit.h"
+#include "runtimes/grpc/grpc.h"
 #include "runtimes/io/http.h"
 #include "runtimes/io/process.h"
 
 struct plugin;
 
 /* A hint of errors. */
-#define PLUGIN_DEFECT_HINT                                                                     \
+#define PLUGIN_DEFECT_HINT                                                                    \
     "this is a defect of the provider: use another version of it (extensions.provider), and " \
     "tell its authors"
 
@@ -37,12 +38,12 @@ struct plugin;
 struct plugin_config {
     struct processes *processes;
     struct http_loop *loop;
-    const char *name;    /* for messages: "hashicorp/random 3.7.2" */
-    const char *program; /* absolute path */
-    const char *folder;  /* in which a temporary folder is made (folder.h) */
+    const char *name;               /* for messages: "hashicorp/random 3.7.2" */
+    const char *program;            /* absolute path */
+    const char *folder;             /* in which a temporary folder is made (folder.h) */
     const char *const *environment; /* more of it, "NAME=value", then NULL; or NULL */
-    bool allow_unconfined; /* also where the kernel cannot guard files */
-    int64_t max_memory;    /* bytes that the process may ask for; 0: no limit */
+    bool allow_unconfined;          /* also where the kernel cannot guard files */
+    int64_t max_memory;             /* bytes that the process may ask for; 0: no limit */
 };
 
 struct plugin_call {
@@ -90,13 +91,6 @@ enum plugin_method {
     PLUGIN_UPGRADE_IDENTITY,
 };
 
-/* How far a call has come. */
-enum plugin_delivery {
-    PLUGIN_NOT_SENT, /* the provider has not got it */
-    PLUGIN_SENT,     /* the provider may have got it, and may still carry it out */
-    PLUGIN_ANSWERED, /* the provider is done with it, though its answer may be no message */
-};
-
 /*
  * Calls a method and waits for its answer: request and *ret are of the types that the method's name
  * says (Tfplugin__PlanRequest, …). *ret: tfplugin_…_free_unpacked(). *ret_delivery (may be NULL) is
@@ -108,7 +102,7 @@ enum plugin_delivery {
  * the error says what to do.
  */
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
-                const struct plugin_call *call, void *ret, enum plugin_delivery *ret_delivery,
+                const struct plugin_call *call, void *ret, enum grpc_delivery *ret_delivery,
                 struct error *error);
 
 #endif

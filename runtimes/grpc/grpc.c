@@ -1,25 +1,25 @@
+#include "runtimes/grpc/grpc.h"
+
 #include <ctype.h>
-#include <string.h>
+#include <stdio.h>
 
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
-#include "runtimes/terraform/plugin/plugin_private.h"
 
 #define PREFIX_BYTES 5 /* 0 for not compressed, and the length */
 
 /* ---- The request ---- */
 
-static void write_request(struct buf *to, const ProtobufCMessage *message)
+unsigned char *grpc_frame(struct buf *to, size_t length)
 {
-    size_t length = protobuf_c_message_get_packed_size(message);
-
     buf_init(to, length + PREFIX_BYTES);
     buf_reserve(to, length + PREFIX_BYTES);
     buf_add_char(to, 0);
     for (int shift = 24; shift >= 0; shift -= 8)
         buf_add_char(to, (char)(length >> shift));
-    protobuf_c_message_pack(message, (uint8_t *)to->data + PREFIX_BYTES);
     to->length += length;
+    to->data[to->length] = '\0';
+    return (unsigned char *)to->data + PREFIX_BYTES;
 }
 
 static int ask_permit(void *arg, struct error *error)
@@ -48,25 +48,13 @@ static char *decode_text(const char *text)
     return utf8_show(decoded.data);
 }
 
-/* grpc.io/docs/guides/status-codes */
-enum {
-    GRPC_CANCELLED = 1,
-    GRPC_DEADLINE_EXCEEDED = 4,
-    GRPC_RESOURCE_EXHAUSTED = 8,
-    GRPC_UNIMPLEMENTED = 12,
-    GRPC_UNAVAILABLE = 14,
-};
-
 /* gRPC's statuses that mean something to us. */
 static const struct {
     int status, code;
-    const char *reason;
 } statuses[] = {
-    {GRPC_CANCELLED, ERR_UNAVAILABLE, NULL}, /* by a Stop */
-    {GRPC_DEADLINE_EXCEEDED, ERR_TIMEOUT, NULL},
-    {GRPC_RESOURCE_EXHAUSTED, ERR_TOO_LARGE, NULL},
-    {GRPC_UNIMPLEMENTED, ERR_UNSUPPORTED, "InvalidProvider"},
-    {GRPC_UNAVAILABLE, ERR_UNAVAILABLE, NULL},
+    {GRPC_CANCELLED, ERR_UNAVAILABLE}, /* by a Stop */
+    {GRPC_DEADLINE_EXCEEDED, ERR_TIMEOUT}, {GRPC_RESOURCE_EXHAUSTED, ERR_TOO_LARGE},
+    {GRPC_UNIMPLEMENTED, ERR_UNSUPPORTED}, {GRPC_UNAVAILABLE, ERR_UNAVAILABLE},
 };
 
 static int read_status(const struct http_response *response, int *ret_status, struct error *error)
@@ -84,10 +72,9 @@ static int read_status(const struct http_response *response, int *ret_status, st
     text = decode_text(response->fields[1]);
     for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
         if (statuses[i].status == status)
-            return err_set(error, statuses[i].code, statuses[i].reason, "status %lld of gRPC: %s",
+            return err_set(error, statuses[i].code, NULL, "status %lld of gRPC: %s",
                            (long long)status, text);
-    return err_set(error, ERR_INTERNAL, "ProviderFailed", "status %lld of gRPC: %s",
-                   (long long)status, text);
+    return err_set(error, ERR_INTERNAL, NULL, "status %lld of gRPC: %s", (long long)status, text);
 }
 
 int grpc_message(const struct http_response *response, const unsigned char **ret,
@@ -100,13 +87,13 @@ int grpc_message(const struct http_response *response, const unsigned char **ret
         length = length << 8 | body[i];
     if (response->body.length < PREFIX_BYTES || body[0] != 0 ||
         response->body.length - PREFIX_BYTES != length)
-        return err_set(error, ERR_INTERNAL, "ProviderFailed", "its answer is not one message");
+        return err_set(error, ERR_INTERNAL, NULL, "its answer is not one message");
     *ret = body + PREFIX_BYTES;
     *ret_length = length;
     return 0;
 }
 
-/* In the place of words about HTTP: what the provider did. The permit's errors remain. */
+/* In the place of words about HTTP: what the server did. The permit's errors remain. */
 static void describe(const struct grpc_request *request, struct error *failure)
 {
     if (failure->code == ERR_TIMEOUT)
@@ -119,20 +106,20 @@ static void describe(const struct grpc_request *request, struct error *failure)
         err_set(failure, ERR_UNAVAILABLE, NULL, "its process cannot be reached");
 }
 
-/* Libraries and proxies give these by themselves, while the provider goes on. */
+/* Libraries and proxies give these by themselves, while the server goes on. */
 static bool is_of_transport(int status)
 {
     return status == GRPC_CANCELLED || status == GRPC_DEADLINE_EXCEEDED ||
            status == GRPC_UNAVAILABLE;
 }
 
-enum plugin_delivery grpc_delivery(int r, bool was_sent, int status)
+enum grpc_delivery grpc_delivery(int r, bool was_sent, int status)
 {
     bool is_whole = r >= 0 || r == ERR_TOO_LARGE; /* one that has too much is an answer, too */
 
     if (is_whole && !is_of_transport(status))
-        return PLUGIN_ANSWERED;
-    return is_whole || was_sent ? PLUGIN_SENT : PLUGIN_NOT_SENT;
+        return GRPC_ANSWERED;
+    return is_whole || was_sent ? GRPC_SENT : GRPC_NOT_SENT;
 }
 
 int grpc_call(struct http_client *client, const struct grpc_request *request,
@@ -140,18 +127,16 @@ int grpc_call(struct http_client *client, const struct grpc_request *request,
 {
     static const char *const headers[] = {"content-type: application/grpc", "te: trailers"};
     static const char *const fields[] = {"grpc-status", "grpc-message"};
-    _cleanup_buf_ struct buf body = BUF_INIT;
     struct error failure = {0}, refusal = {0};
     int r, refused;
 
-    write_request(&body, request->message);
     r = http_do(client,
                 &(struct http_request){.method = "POST",
                                        .path = request->path,
                                        .headers = headers,
                                        .n_headers = ARRAY_SIZE(headers),
-                                       .body = body.data,
-                                       .body_length = body.length,
+                                       .body = request->body->data,
+                                       .body_length = request->body->length,
                                        .timeout = request->timeout,
                                        .cancel = request->cancel,
                                        .complete_once_sent = request->is_change,
@@ -170,7 +155,7 @@ int grpc_call(struct http_client *client, const struct grpc_request *request,
         return err_copy(error, &failure);
     }
     if (ret_end->status == GRPC_NO_STATUS)
-        return err_set(error, ERR_INTERNAL, "ProviderFailed",
+        return err_set(error, ERR_INTERNAL, NULL,
                        "its answer has no status of gRPC (HTTP status %d)", response->status);
     return 0;
 }
