@@ -47,13 +47,21 @@ struct yaml_mark {
     size_t line, column;
 };
 
+/* A path (path.h) that is looked for. */
+struct place_wanted {
+    const char *path;      /* borrowed; "": the document's content */
+    struct yaml_mark mark; /* where it stands, or what is found of it */
+    const char *rest;      /* for the search alone */
+    struct buf step;
+};
+
 /*
- * Where a path (path.h) stands in the first document of the text: the key of a member, or the item
- * of a list. "": the document's content. Where the path leads nowhere, it is the place of what is
- * found of it; so it is below an alias or a <<. text: as it was read (yaml_read_lines()), from the
- * line of the document on.
+ * Where paths stand in the first document of the text, all in one pass: the key of a member, or the
+ * item of a list. Where a path leads nowhere, it is the place of what is found of it; so it is
+ * below an alias or a <<. text: as it was read (yaml_read_lines()), from the line of the document
+ * on.
  */
-struct yaml_mark yaml_find(const char *text, size_t length, const char *path);
+void yaml_find(const char *text, size_t length, struct place_wanted *wanted, size_t n);
 
 /*
  * Writes a value in YAML's block style, for people and for any reader of YAML: a string is without

@@ -1,15 +1,12 @@
-/* Where a path stands in YAML: reads the events of a document down to it, and no further. */
+/* Where paths stand in YAML: reads the events of one document, down to all of them at once. */
 #include <string.h>
 #include <yaml.h>
 
-#include "engine/base/path.h"
-#include "engine/base/str.h"
-#include "engine/base/yaml.h"
+#include "engine/base/place_wanted.h"
 
 struct finder {
     yaml_parser_t parser;
     yaml_event_t event; /* the next one; type YAML_NO_EVENT: there is none any more */
-    struct yaml_mark mark;
 };
 
 static void step(struct finder *f)
@@ -19,9 +16,14 @@ static void step(struct finder *f)
         f->event.type = YAML_NO_EVENT;
 }
 
-static void note(struct finder *f)
+static struct yaml_mark mark(const struct finder *f)
 {
-    f->mark = (struct yaml_mark){f->event.start_mark.line + 1, f->event.start_mark.column + 1};
+    return (struct yaml_mark){f->event.start_mark.line + 1, f->event.start_mark.column + 1};
+}
+
+static bool has_ended(const struct finder *f, yaml_event_type_t end)
+{
+    return f->event.type == end || f->event.type == YAML_NO_EVENT;
 }
 
 /* Goes past the node that the next event begins. */
@@ -30,75 +32,65 @@ static void skip(struct finder *f)
     size_t depth = 0;
 
     do {
-        switch (f->event.type) {
-        case YAML_MAPPING_START_EVENT:
-        case YAML_SEQUENCE_START_EVENT:
+        if (f->event.type == YAML_MAPPING_START_EVENT || f->event.type == YAML_SEQUENCE_START_EVENT)
             depth++;
-            break;
-        case YAML_MAPPING_END_EVENT:
-        case YAML_SEQUENCE_END_EVENT:
+        else if (f->event.type == YAML_MAPPING_END_EVENT ||
+                 f->event.type == YAML_SEQUENCE_END_EVENT)
             depth--;
-            break;
-        case YAML_NO_EVENT:
+        else if (f->event.type == YAML_NO_EVENT)
             return;
-        default:
-            break;
-        }
         step(f);
     } while (depth > 0);
 }
 
-static bool is_key(const struct finder *f, const struct buf *key)
-{
-    return f->event.type == YAML_SCALAR_EVENT && f->event.data.scalar.length == key->length &&
-           memcmp(f->event.data.scalar.value, key->data, key->length) == 0;
-}
+static void visit(struct finder *f, struct place_wanted **set, size_t n);
 
-/* The next event becomes the member's value. False: there is no such member. */
-static bool enter_member(struct finder *f, const struct buf *key)
+/* Those that go on below a member or an item are at the front of the set: they are done with. */
+static void visit_mapping(struct finder *f, struct place_wanted **set, size_t n)
 {
     step(f);
-    while (f->event.type != YAML_MAPPING_END_EVENT && f->event.type != YAML_NO_EVENT) {
-        if (is_key(f, key)) {
-            note(f);
-            step(f);
-            return true;
-        }
+    while (!has_ended(f, YAML_MAPPING_END_EVENT)) {
+        size_t found = 0;
+
+        if (f->event.type == YAML_SCALAR_EVENT)
+            found = place_wanted_key(set, n, (const char *)f->event.data.scalar.value,
+                                     f->event.data.scalar.length, mark(f));
         skip(f);
-        skip(f);
+        visit(f, set, found);
+        set += found;
+        n -= found;
     }
-    return false;
-}
-
-static bool enter_item(struct finder *f, const struct buf *text)
-{
-    int64_t index;
-
-    if (!str_to_int64(text->data, &index) || index < 0)
-        return false;
     step(f);
-    for (; index > 0 && f->event.type != YAML_SEQUENCE_END_EVENT; index--) {
-        if (f->event.type == YAML_NO_EVENT)
-            return false;
-        skip(f);
+}
+
+static void visit_sequence(struct finder *f, struct place_wanted **set, size_t n)
+{
+    step(f);
+    for (size_t i = 0; !has_ended(f, YAML_SEQUENCE_END_EVENT); i++) {
+        size_t found = place_wanted_index(set, n, i, mark(f));
+
+        visit(f, set, found);
+        set += found;
+        n -= found;
     }
-    if (f->event.type == YAML_SEQUENCE_END_EVENT || f->event.type == YAML_NO_EVENT)
-        return false;
-    note(f);
-    return true;
+    step(f);
 }
 
-static bool enter(struct finder *f, const struct buf *key)
+static void visit(struct finder *f, struct place_wanted **set, size_t n)
 {
-    if (f->event.type == YAML_MAPPING_START_EVENT)
-        return enter_member(f, key);
-    return f->event.type == YAML_SEQUENCE_START_EVENT && enter_item(f, key);
+    n = place_wanted_open(set, n);
+    if (n && f->event.type == YAML_MAPPING_START_EVENT)
+        visit_mapping(f, set, n);
+    else if (n && f->event.type == YAML_SEQUENCE_START_EVENT)
+        visit_sequence(f, set, n);
+    else
+        skip(f);
 }
 
-struct yaml_mark yaml_find(const char *text, size_t length, const char *path)
+void yaml_find(const char *text, size_t length, struct place_wanted *wanted, size_t n)
 {
-    struct finder f = {.mark = {1, 1}};
-    _cleanup_buf_ struct buf key = BUF_INIT;
+    struct finder f = {0};
+    _cleanup_free_ struct place_wanted **set = NULL;
 
     if (!yaml_parser_initialize(&f.parser))
         abort(); /* no memory */
@@ -106,12 +98,11 @@ struct yaml_mark yaml_find(const char *text, size_t length, const char *path)
     do
         step(&f);
     while (f.event.type == YAML_STREAM_START_EVENT || f.event.type == YAML_DOCUMENT_START_EVENT);
-    if (f.event.type != YAML_NO_EVENT)
-        note(&f);
-    for (const char *at = path; (at = path_step(path, at, &key));)
-        if (!enter(&f, &key))
-            break;
+    set = place_wanted_begin(wanted, n, (struct yaml_mark){1, 1});
+    for (size_t i = 0; i < n && f.event.type != YAML_NO_EVENT; i++)
+        wanted[i].mark = mark(&f);
+    visit(&f, set, n);
+    place_wanted_end(wanted, n);
     yaml_event_delete(&f.event);
     yaml_parser_delete(&f.parser);
-    return f.mark;
 }

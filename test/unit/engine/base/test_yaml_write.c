@@ -121,14 +121,22 @@ static void finds_where_a_path_stands(void)
         {"a[b", 3, 1}, /* no path */
     };
 
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        struct yaml_mark mark = yaml_find(text, strlen(text), table[i].path);
+    struct place_wanted wanted[sizeof(table) / sizeof(table[0]) + 1] = {{0}};
+    size_t n = sizeof(table) / sizeof(table[0]);
 
-        EXPECT_INT(mark.line, table[i].line, table[i].path);
-        EXPECT_INT(mark.column, table[i].column, table[i].path);
+    for (size_t i = 0; i < n; i++)
+        wanted[i].path = table[i].path;
+    wanted[n].path = "list[1].g"; /* twice */
+    yaml_find(text, strlen(text), wanted, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        EXPECT_INT(wanted[i].mark.line, table[i].line, table[i].path);
+        EXPECT_INT(wanted[i].mark.column, table[i].column, table[i].path);
     }
-    EXPECT_INT(yaml_find("a: [", 4, "a[3]").line, 1, "no YAML");
-    EXPECT_INT(yaml_find("", 0, "a").line, 1, "nothing");
+    EXPECT_INT(wanted[n].mark.line, 8, "one that is wanted twice");
+    yaml_find("a: [", 4, wanted, n);
+    EXPECT_INT(wanted[0].mark.line, 1, "no YAML");
+    yaml_find("", 0, wanted, n);
+    EXPECT_INT(wanted[1].mark.line, 1, "nothing");
 }
 
 static void documents_know_their_lines(void)
