@@ -105,10 +105,6 @@ int spec_find(struct session *session, struct target *target, const struct value
 
 /* ---- Lists ---- */
 
-struct listing {
-    struct objects *objects;
-};
-
 static int add_item(void *arg, const struct value *value, struct error *error)
 {
     (void)error;
@@ -157,6 +153,12 @@ static int compare_age(const void *a, const void *b)
     return strcmp(object_name(first), object_name(second));
 }
 
+void objects_sort_by_age(struct objects *objects)
+{
+    if (objects->count)
+        qsort(objects->items, objects->count, sizeof(*objects->items), compare_age);
+}
+
 int release_list(struct session *session, const struct target *target, struct objects *ret,
                  struct error *error)
 {
@@ -165,8 +167,8 @@ int release_list(struct session *session, const struct target *target, struct ob
         object_list(session, (struct kube_ref){&kube_releases, target->namespace_name, NULL, NULL},
                     (struct kube_selector){.fields = fields}, ret, error);
 
-    if (r >= 0 && ret->count)
-        qsort(ret->items, ret->count, sizeof(*ret->items), compare_age);
+    if (r >= 0)
+        objects_sort_by_age(ret);
     return r;
 }
 
