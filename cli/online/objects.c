@@ -75,6 +75,13 @@ static int explain(int r, struct error *error)
     return r;
 }
 
+int spec_get(struct session *session, const struct target *target, const struct value **ret,
+             struct error *error)
+{
+    return explain(get(session, &kube_specs, target->namespace_name, target->name, ret, error),
+                   error);
+}
+
 int spec_find(struct session *session, struct target *target, const struct value **ret,
               const struct value **ret_release, struct error *error)
 {

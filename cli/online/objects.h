@@ -32,6 +32,10 @@ int target_parse(const struct session *session, const char *text, struct target 
 int spec_find(struct session *session, struct target *target, const struct value **ret,
               const struct value **ret_release, struct error *error);
 
+/* The Spec that `target` names, and no other. ERR_NOT_FOUND. */
+int spec_get(struct session *session, const struct target *target, const struct value **ret,
+             struct error *error);
+
 /* Specs of a namespace (NULL: of all), with these labels. */
 int spec_list(struct session *session, const char *namespace_name, const char *labels,
               struct objects *ret, struct error *error);

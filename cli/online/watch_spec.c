@@ -183,8 +183,9 @@ static bool has_rows(const struct value *record)
     return value_count(results) && value_get_string(value_at(results, 0), "outcome");
 }
 
+/* is_current: the Spec's own conditions are of what is followed, too. */
 static void tell_lines(struct watcher *watcher, const struct value *spec,
-                       const struct value *record, const struct rows *rows)
+                       const struct value *record, const struct rows *rows, bool is_current)
 {
     struct standing standing = standing_of(spec, system_clock.now(&system_clock));
 
@@ -195,7 +196,8 @@ static void tell_lines(struct watcher *watcher, const struct value *spec,
     }
     for (size_t i = 0; has_rows(record) && i < rows->count; i++)
         line_of_row(watcher, spec, &rows->items[i]);
-    line_of_spec(watcher, spec, record, &standing);
+    if (is_current)
+        line_of_spec(watcher, spec, record, &standing);
     output_flush(watcher->out);
 }
 
@@ -243,7 +245,7 @@ static int exit_of_spec(const struct watch_spec *watch, const struct value *spec
     if (!is_current(spec, watch->generation) || standing.rank == STANDING_UNSEEN)
         return -1;
     if (standing.rank == STANDING_WAITS)
-        return watch->goal == WATCH_FINISHED ? -1 : EXIT_WAITS;
+        return EXIT_WAITS;
     if (standing.rank == STANDING_READY)
         return EXIT_DONE;
     if (str_equal(standing.reason, "Suspended"))
@@ -251,6 +253,14 @@ static int exit_of_spec(const struct watch_spec *watch, const struct value *spec
     return condition_is(spec, "Stalled", "True") || condition_is(spec, "Finished", "True")
                ? EXIT_ERROR
                : -1;
+}
+
+/* A failure may be mended by whoever changes the Spec, or the world: it is waited on. */
+static int exit_of_ready(const struct watch_spec *watch, const struct value *spec)
+{
+    int code = exit_of_spec(watch, spec);
+
+    return code == EXIT_ERROR ? -1 : code;
 }
 
 static int exit_of_approval(const struct watch_spec *watch, const struct value *spec)
@@ -273,6 +283,8 @@ static const struct value *record_of_request(const struct snapshot *snapshot,
 {
     int64_t revision = object_int(request, 0, "status", "revision", NULL);
 
+    if (release_is_record(request))
+        return request;
     for (size_t i = 0; revision && i < snapshot->releases.count; i++) {
         const struct value *release = snapshot->releases.items[i];
 
@@ -283,14 +295,16 @@ static const struct value *record_of_request(const struct snapshot *snapshot,
     return NULL;
 }
 
-static int exit_of_request(const struct snapshot *snapshot, const struct value *request)
+static int exit_of_request(const struct watch_spec *watch, const struct snapshot *snapshot,
+                           const struct value *request)
 {
     const char *phase = object_text(request, "", "status", "phase", NULL);
     const struct value *record = record_of_request(snapshot, request);
 
     if (release_has_ended(request))
         return str_equal(phase, "succeeded") ? EXIT_DONE : EXIT_ERROR;
-    if (str_equal(object_text(record, "", "status", "phase", NULL), "awaitingApproval"))
+    if (watch->goal == WATCH_REQUEST &&
+        str_equal(object_text(record, "", "status", "phase", NULL), "awaitingApproval"))
         return EXIT_WAITS;
     return -1;
 }
@@ -304,10 +318,12 @@ static int exit_of(const struct watch_spec *watch, const struct snapshot *snapsh
     case WATCH_APPROVAL:
         return exit_of_approval(watch, snapshot->spec);
     case WATCH_REQUEST:
-        return exit_of_request(snapshot, request);
+    case WATCH_APPROVED:
+        return exit_of_request(watch, snapshot, request);
     case WATCH_APPLIED:
-    case WATCH_FINISHED:
         return exit_of_spec(watch, snapshot->spec);
+    case WATCH_READY:
+        return exit_of_ready(watch, snapshot->spec);
     }
     return -1;
 }
@@ -337,15 +353,43 @@ static void tell(struct watcher *watcher, const struct snapshot *snapshot,
     const struct watch_spec *watch = watcher->watch;
     const struct value *record = request ? record_of_request(snapshot, request)
                                          : latest_record(&snapshot->releases, watch->generation);
-    bool is_ours = request ? record != NULL : is_current(snapshot->spec, watch->generation);
+    bool is_ours = is_current(snapshot->spec, watch->generation);
     struct rows rows;
 
     rows_init(&rows, snapshot->spec, record);
     if (watcher->is_page && (is_ours || is_last))
         draw(watcher, snapshot, record, &rows, is_last);
-    else if (!watcher->is_page && (is_ours || record) && !watch->is_quiet)
-        tell_lines(watcher, snapshot->spec, record, &rows);
+    else if (!watcher->is_page && !watch->is_quiet)
+        tell_lines(watcher, snapshot->spec, record, &rows, is_ours);
     rows_done(&rows);
+}
+
+/* What a request or an approval came to: its Release says more than the Spec does. */
+static void tell_end(struct watcher *watcher, const struct snapshot *snapshot,
+                     const struct value *request, int code)
+{
+    const struct target *target = watcher->watch->target;
+    const struct value *record = request ? record_of_request(snapshot, request) : NULL;
+    const struct value *told = record ? record : request;
+    int64_t revision = object_int(told, 0, "status", "revision", NULL);
+
+    if (!told || watcher->is_json)
+        return;
+    output_paint(watcher->out, code == EXIT_DONE ? STYLE_GOOD : STYLE_WARN, "%s ",
+                 code == EXIT_DONE    ? "✓"
+                 : code == EXIT_WAITS ? "‖"
+                                      : "✗");
+    if (revision)
+        output_add(watcher->out, "revision %lld: ", (long long)revision);
+    output_line(watcher->out, "%s: %s", object_text(told, "", "status", "phase", NULL),
+                object_text(told, "", "status", "summary", NULL));
+    if (code == EXIT_WAITS)
+        output_line(watcher->out, "next:  kubectl kusion approve %s -n %s", target->name,
+                    target->namespace_name);
+    else if (code == EXIT_ERROR)
+        output_line(watcher->out, "next:  kubectl kusion show %s -n %s", object_name(told),
+                    target->namespace_name);
+    output_flush(watcher->out);
 }
 
 static void tell_connection(struct watcher *watcher, const struct snapshot *snapshot)
@@ -396,8 +440,10 @@ static int loop(struct watcher *watcher, struct follow *follow, struct error *er
         code = exit_of(watch, &snapshot, request);
         tell(watcher, &snapshot, request, code >= 0);
         tell_connection(watcher, &snapshot);
-        if (code >= 0)
+        if (code >= 0) {
+            tell_end(watcher, &snapshot, request, code);
             return code;
+        }
         if (follow_now() >= watcher->deadline)
             return timed_out(watcher, error);
         if (watcher->out->is_broken)
