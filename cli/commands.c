@@ -15,5 +15,170 @@ const struct command cli_commands[] = {
         .most = 1,
         .run = run_status,
     },
+    {
+        .name = "preview",
+        .arguments = "NAME | -f FILE",
+        .summary = "Shows what would be changed, and changes nothing",
+        .about =
+            "Makes a Release with the operation Preview, waits for it, shows its plan, and "
+            "removes it.\nThe operator plans with the rights of the Spec's ServiceAccount: what "
+            "it may not do shows, too.\n",
+        .options = "filename kustomize to-revision destroy full show-unchanged detailed-exitcode "
+                   "service-account timeout",
+        .formats = "json",
+        .example = "kubectl kusion preview web\n"
+                   "kubectl kusion preview -f web.yaml\n"
+                   "kubectl kusion preview web --to-revision 7\n",
+        .most = 1,
+        .run = run_preview,
+    },
+    {
+        .name = "apply",
+        .arguments = "-f FILE",
+        .summary = "Applies Specs, and follows them on a terminal or with --watch",
+        .about = "The Spec is applied server-side, and only what is of this change is told. Ctrl-c "
+                 "leaves the operator at work.\n",
+        .options = "filename kustomize watch timeout yes preview full service-account dry-run "
+                   "field-manager force-conflicts",
+        .formats = "json",
+        .example = "kubectl kusion apply -f web.yaml --watch\n"
+                   "kubectl kusion apply -f web.yaml --preview\n",
+        .run = run_apply,
+    },
+    {
+        .name = "approve",
+        .arguments = "NAME | --all",
+        .summary = "Shows the plan that waits, and approves it",
+        .about =
+            "The plan that is approved is the one that was shown: if it has changed meanwhile, it "
+            "is shown again.\nIn a pipe, --digest or --yes approves without a question.\n",
+        .options = "digest yes reason all watch timeout full show-unchanged",
+        .example = "kubectl kusion approve web\n"
+                   "kubectl kusion approve web --digest 868f138c027c\n",
+        .most = 1,
+        .run = run_approve,
+    },
+    {
+        .name = "reject",
+        .arguments = "NAME | --all",
+        .summary = "Rejects the plan that waits",
+        .about = "The same plan is not asked for again until the Spec changes.\n",
+        .options = "digest yes reason all full show-unchanged",
+        .example = "kubectl kusion reject web --reason \"not before Monday\"\n",
+        .most = 1,
+        .run = run_reject,
+    },
+    {
+        .name = "wait",
+        .arguments = "NAME",
+        .summary = "Waits until a Spec is ready, has finished, or has a plan to approve",
+        .about =
+            "--for ready: until all is applied and healthy; a failure is waited on, a plan that "
+            "waits for approval is not (4).\n--for finished: until the Spec, as it is now, is "
+            "applied (0) or has failed (1).\n--for approval: until a plan waits.\n"
+            "Without --timeout, five minutes.\n",
+        .options = "for timeout",
+        .formats = "json",
+        .example = "kubectl kusion wait web --for finished --timeout 10m\n",
+        .least = 1,
+        .most = 1,
+        .run = run_wait,
+    },
+    {
+        .name = "rollback",
+        .arguments = "NAME",
+        .summary = "Applies an earlier revision again, and holds the Spec at it",
+        .about =
+            "Without --to-revision, it goes back to the last revision that succeeded with other "
+            "resources than those in force.\n",
+        .options = "to-revision preview yes withdraw timeout full show-unchanged detailed-exitcode",
+        .formats = "json",
+        .example = "kubectl kusion rollback web --preview\n"
+                   "kubectl kusion rollback web --to-revision 7\n"
+                   "kubectl kusion rollback web --withdraw\n",
+        .least = 1,
+        .most = 1,
+        .run = run_rollback,
+    },
+    {
+        .name = "destroy",
+        .arguments = "NAME",
+        .summary = "Deletes what a Spec has made, and leaves the Spec",
+        .options = "preview yes withdraw timeout full detailed-exitcode",
+        .formats = "json",
+        .example = "kubectl kusion destroy web --preview\n"
+                   "kubectl kusion destroy web\n",
+        .least = 1,
+        .most = 1,
+        .run = run_destroy,
+    },
+    {
+        .name = "history",
+        .arguments = "NAME",
+        .summary = "Lists the operations of a Spec, the latest first",
+        .options = "limit previews plan full",
+        .formats = "json",
+        .example = "kubectl kusion history web\n"
+                   "kubectl kusion history web --limit 3 --plan\n",
+        .least = 1,
+        .most = 1,
+        .run = run_history,
+    },
+    {
+        .name = "show",
+        .arguments = "NAME@N | RELEASE",
+        .summary = "Shows an operation: its plan, and what became of it",
+        .options = "full show-unchanged",
+        .formats = "json",
+        .example = "kubectl kusion show web@7\n"
+                   "kubectl kusion show web-7\n",
+        .least = 1,
+        .most = 1,
+        .run = run_show,
+    },
+    {
+        .name = "diff",
+        .arguments = "NAME@N [NAME@M | live]",
+        .summary = "Compares a revision with another one, the one in force, or with what is live",
+        .options = "detailed-exitcode full show-unchanged timeout",
+        .formats = "json",
+        .example = "kubectl kusion diff web@7 web@9\n"
+                   "kubectl kusion diff web@7 live\n"
+                   "kubectl kusion diff web\n",
+        .least = 1,
+        .most = 2,
+        .run = run_diff,
+    },
+    {
+        .name = "reconcile",
+        .arguments = "NAME",
+        .summary = "Asks the operator to compare and correct a Spec now",
+        .options = "watch timeout",
+        .formats = "json",
+        .example = "kubectl kusion reconcile web --watch\n",
+        .least = 1,
+        .most = 1,
+        .run = run_reconcile,
+    },
+    {
+        .name = "suspend",
+        .arguments = "NAME",
+        .summary = "Suspends a Spec: it is neither applied nor corrected",
+        .options = "watch timeout",
+        .example = "kubectl kusion suspend web\n",
+        .least = 1,
+        .most = 1,
+        .run = run_suspend,
+    },
+    {
+        .name = "resume",
+        .arguments = "NAME",
+        .summary = "Ends a suspension",
+        .options = "watch timeout",
+        .example = "kubectl kusion resume web --watch\n",
+        .least = 1,
+        .most = 1,
+        .run = run_resume,
+    },
 };
 const size_t n_cli_commands = ARRAY_SIZE(cli_commands);

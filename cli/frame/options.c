@@ -60,6 +60,8 @@ const struct option option_table[] = {
            "ServiceAccount of a Spec that is made from manifests", OWN),
     OPTION("field-manager", 0, OPTION_TEXT, field_manager, "NAME",
            "name under which the API server records the fields; default: kubectl-kusion", OWN),
+    OPTION("force-conflicts", 0, OPTION_BOOL, force_conflicts, NULL,
+           "take over fields that other managers have", OWN),
     OPTION("limit", 0, OPTION_NUMBER, limit, "N", "the latest N only", OWN),
     OPTION("previews", 0, OPTION_BOOL, previews, NULL, "previews, too", OWN),
     OPTION("plan", 0, OPTION_BOOL, plan, NULL, "the plan of each operation, too", OWN),

@@ -37,7 +37,7 @@ struct options {
     const char *kustomize;
     /* Of some commands; 0, false and NULL: not given. */
     bool watch, pods, events, failed, full, show_unchanged, detailed_exitcode, destroy, preview,
-        yes, all, withdraw, previews, plan, timeline, critical_path, no_watch;
+        yes, all, withdraw, force_conflicts, previews, plan, timeline, critical_path;
     int64_t to_revision, limit;
     int64_t timeout; /* ms */
     const char *for_what, *digest, *reason, *service_account, *dry_run, *to_id, *field_manager;

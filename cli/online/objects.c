@@ -75,6 +75,13 @@ static int explain(int r, struct error *error)
     return r;
 }
 
+int spec_get(struct session *session, const struct target *target, const struct value **ret,
+             struct error *error)
+{
+    return explain(get(session, &kube_specs, target->namespace_name, target->name, ret, error),
+                   error);
+}
+
 int spec_find(struct session *session, struct target *target, const struct value **ret,
               const struct value **ret_release, struct error *error)
 {
@@ -104,10 +111,6 @@ int spec_find(struct session *session, struct target *target, const struct value
 }
 
 /* ---- Lists ---- */
-
-struct listing {
-    struct objects *objects;
-};
 
 static int add_item(void *arg, const struct value *value, struct error *error)
 {
@@ -157,6 +160,12 @@ static int compare_age(const void *a, const void *b)
     return strcmp(object_name(first), object_name(second));
 }
 
+void objects_sort_by_age(struct objects *objects)
+{
+    if (objects->count)
+        qsort(objects->items, objects->count, sizeof(*objects->items), compare_age);
+}
+
 int release_list(struct session *session, const struct target *target, struct objects *ret,
                  struct error *error)
 {
@@ -165,8 +174,8 @@ int release_list(struct session *session, const struct target *target, struct ob
         object_list(session, (struct kube_ref){&kube_releases, target->namespace_name, NULL, NULL},
                     (struct kube_selector){.fields = fields}, ret, error);
 
-    if (r >= 0 && ret->count)
-        qsort(ret->items, ret->count, sizeof(*ret->items), compare_age);
+    if (r >= 0)
+        objects_sort_by_age(ret);
     return r;
 }
 

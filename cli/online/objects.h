@@ -13,6 +13,7 @@ struct objects {
 };
 void objects_done(struct objects *objects);
 void objects_add(struct objects *objects, const struct value *object); /* takes a reference */
+void objects_sort_by_age(struct objects *objects);                     /* oldest first */
 
 /* What a person names: NAME, NAMESPACE/NAME, NAME@7. A Release's name is taken, too: then it is
  * that Release's Spec. */
@@ -30,6 +31,10 @@ int target_parse(const struct session *session, const char *text, struct target 
  * ERR_NOT_FOUND with a hint. */
 int spec_find(struct session *session, struct target *target, const struct value **ret,
               const struct value **ret_release, struct error *error);
+
+/* The Spec that `target` names, and no other. ERR_NOT_FOUND. */
+int spec_get(struct session *session, const struct target *target, const struct value **ret,
+             struct error *error);
 
 /* Specs of a namespace (NULL: of all), with these labels. */
 int spec_list(struct session *session, const char *namespace_name, const char *labels,

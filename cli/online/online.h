@@ -8,5 +8,18 @@
 #include "cli/frame/command.h"
 
 int run_status(struct cli *cli, struct error *error);
+int run_preview(struct cli *cli, struct error *error);
+int run_apply(struct cli *cli, struct error *error);
+int run_approve(struct cli *cli, struct error *error);
+int run_reject(struct cli *cli, struct error *error);
+int run_wait(struct cli *cli, struct error *error);
+int run_rollback(struct cli *cli, struct error *error);
+int run_destroy(struct cli *cli, struct error *error);
+int run_history(struct cli *cli, struct error *error);
+int run_show(struct cli *cli, struct error *error);
+int run_diff(struct cli *cli, struct error *error);
+int run_reconcile(struct cli *cli, struct error *error);
+int run_suspend(struct cli *cli, struct error *error);
+int run_resume(struct cli *cli, struct error *error);
 
 #endif
