@@ -1,5 +1,8 @@
 #include "cli/commands.h"
 
+#include <limits.h>
+
+#include "cli/offline/offline.h"
 #include "cli/online/online.h"
 
 const struct command cli_commands[] = {
@@ -179,6 +182,30 @@ const struct command cli_commands[] = {
         .least = 1,
         .most = 1,
         .run = run_resume,
+    },
+    /* ---- Without a cluster ---- */
+    {
+        .name = "convert",
+        .arguments = "-f FILE",
+        .summary = "Makes a Spec of manifests, of Helm's or Kustomize's, or of a Kusion spec",
+        .about = "FILE is YAML or JSON, a folder of such files, or - for standard input: "
+                 "manifests, the output of\n"
+                 "`helm template`, what `kusion generate -o FILE` wrote, a Spec, or (--from "
+                 "tfstate) a state file of\n"
+                 "Terraform. What annotations say about order becomes dependsOn, and what other "
+                 "tools obey and the\n"
+                 "operator does not is told. docs/migration.md is the guide.\n",
+        .options = "filename kustomize recursive name namespace service-account order to from "
+                   "schemas split "
+                   "preview",
+        .formats = "yaml|json",
+        .example = "kubectl kusion convert -f manifests/ --name web -n team-a > spec.yaml\n"
+                   "helm template web chart/ | kubectl kusion convert -f - --name web -n team-a\n"
+                   "kubectl kusion convert -f spec.yaml --to manifests\n"
+                   "kubectl kusion convert --from tfstate -f terraform.tfstate --name db\n",
+        .is_offline = true,
+        .most = UINT_MAX,
+        .run = run_convert,
     },
 };
 const size_t n_cli_commands = ARRAY_SIZE(cli_commands);
