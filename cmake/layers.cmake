@@ -1,6 +1,6 @@
-# One static library per folder. layer(a/b USES c/d …) compiles the .c files directly in
-# a/b (and in those of its subfolders that are no layer of their own) and lets it see, at
-# link time, what USES names.
+# One static library per folder. layer(a/b USES c/d …) compiles the .c files in a/b, also those in
+# its subfolders, and lets it see, at link time, what USES names. A subfolder may be a layer of its
+# own: it is then declared first, since the folder around it may use it, and not the other way round.
 
 function(_layer_target folder result)
     string(REPLACE "/" "_" name ${folder})
@@ -28,9 +28,26 @@ function(_our_sources target)
     target_compile_options(${target} PRIVATE -include ${PROJECT_SOURCE_DIR}/engine/base/banned.h)
 endfunction()
 
+# The .c files in root/folder that belong to the layer `folder`, and to no layer in it.
+function(_layer_sources root folder result)
+    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${root}/${folder}/*.c)
+    get_property(layers GLOBAL PROPERTY KUSION_LAYERS)
+    foreach(layer IN LISTS layers)
+        if(layer MATCHES "^${folder}/")
+            list(FILTER sources EXCLUDE REGEX "/${layer}/")
+        endif()
+    endforeach()
+    set(${result} ${sources} PARENT_SCOPE)
+endfunction()
+
 function(layer folder)
     cmake_parse_arguments(LAYER "" "" "USES" ${ARGN})
-    file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c)
+    get_filename_component(around ${folder} DIRECTORY)
+    _layer_target(${around} target)
+    if(TARGET ${target})
+        message(FATAL_ERROR "${folder} is declared after ${around}, which has compiled it")
+    endif()
+    _layer_sources(${PROJECT_SOURCE_DIR} ${folder} sources)
     _layer_target(${folder} target)
     _layer_libraries(libraries ${LAYER_USES})
     if(sources)
@@ -41,6 +58,7 @@ function(layer folder)
         add_library(${target} INTERFACE)
         target_link_libraries(${target} INTERFACE ${libraries})
     endif()
+    set_property(TARGET ${target} PROPERTY KUSION_USES ${libraries})
     set_property(GLOBAL APPEND PROPERTY KUSION_LAYERS ${folder})
 endfunction()
 
@@ -58,6 +76,7 @@ function(program name folder)
     add_executable(${name} ${PROJECT_SOURCE_DIR}/${folder}/main.c)
     _our_sources(${name})
     target_link_libraries(${name} PRIVATE ${target})
+    set_property(TARGET ${target} PROPERTY KUSION_USES ${libraries})
     set_property(TARGET ${target} PROPERTY KUSION_PROGRAM ${name})
     set_property(GLOBAL APPEND PROPERTY KUSION_PROGRAMS ${folder})
 endfunction()

@@ -1,13 +1,15 @@
-# test/unit mirrors the sources: test/unit/engine/base/*.c tests the layer engine/base and
-# links it alone; what lies in test/unit/engine itself is shared by all tests, as a library, and so
-# is the API server in memory. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c
-# benchmarks. test/unit/child is a program that tests start.
+# test/unit mirrors the sources: test/unit/engine/base/test_*.c tests the layer engine/base and
+# links it alone; the other sources there are fixtures, which the tests of the layers above may use,
+# too. What lies in test/unit/engine itself is shared by all tests, and so is the API server in
+# memory. test/fuzz/*.c are fuzzers (test/fuzz/fuzz.h), hack/benchmarks/*.c benchmarks.
+# test/unit/child is a program that tests start.
 
 enable_testing() # not in a function: it would be forgotten at its end
 
 # Programs whose suites are tests of their own, engine/operation/operation_kill, say: they wait more
 # than they work, and run side by side.
-set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes runtimes/terraform)
+set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes runtimes/kubernetes/client
+    runtimes/terraform)
 
 # The longest, in about their seconds: they are begun first, so that no long one runs alone at the
 # end.
@@ -17,7 +19,7 @@ set(LONG_TESTS
     controller/scenario_rollback_kill=85 controller/scenario_crash=80 controller/scenario_retention=55 controller/scenario_rollback=35
     controller/scenario_status=35 controller/scenario_leader=30 controller/scenario_approval=25
     controller/scenario_apply=25 controller/scenario_status_missing=20 controller/scenario_many=20
-    runtimes/kubernetes/live_text=50 runtimes/kubernetes/kube_client_retry=35
+    runtimes/kubernetes/live_text=50 runtimes/kubernetes/client/kube_client_retry=35
     runtimes/kubernetes/live_documents_writers=30 runtimes/kubernetes/live=30
     runtimes/kubernetes/live_documents=25 runtimes/kubernetes/live_plans=20 engine/base=25
     fuzz/documents=35)
@@ -56,14 +58,44 @@ function(_suite_tests folder program)
     endforeach()
 endfunction()
 
+# What a layer's tests share, as a library for the tests of the layers above.
+function(_fixtures folder)
+    _layer_target(${folder} target)
+    get_target_property(uses ${target} KUSION_USES)
+    set(below)
+    foreach(use IN LISTS uses)
+        if(TARGET fixtures_${use})
+            list(APPEND below fixtures_${use})
+        endif()
+    endforeach()
+    list(FILTER ARGN EXCLUDE REGEX "/test_[^/]*$")
+    if(ARGN)
+        add_library(fixtures_${target} STATIC EXCLUDE_FROM_ALL ${ARGN})
+        _our_sources(fixtures_${target})
+        target_link_libraries(fixtures_${target} PUBLIC ${below} unit_shared api_server ${target})
+    else()
+        add_library(fixtures_${target} INTERFACE)
+        target_link_libraries(fixtures_${target} INTERFACE ${below} unit_shared api_server ${target})
+    endif()
+endfunction()
+
 function(_unit_test folder)
+    _fixtures(${folder} ${ARGN})
+    list(FILTER ARGN INCLUDE REGEX "/test_[^/]*$")
     if(NOT ARGN)
         return()
     endif()
     _layer_target(${folder} target)
-    add_executable(test_${target} ${ARGN} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
+    # Its own fixtures come before those of the layers below, of which they may replace some:
+    # parse_options of engine/spec, say.
+    set(own)
+    get_target_property(type fixtures_${target} TYPE)
+    if(type STREQUAL STATIC_LIBRARY)
+        set(own $<TARGET_OBJECTS:fixtures_${target}>)
+    endif()
+    add_executable(test_${target} ${ARGN} ${own} ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
     _our_sources(test_${target})
-    target_link_libraries(test_${target} PRIVATE unit_shared api_server ${target} PkgConfig::CUNIT)
+    target_link_libraries(test_${target} PRIVATE fixtures_${target} PkgConfig::CUNIT)
     if(folder IN_LIST SPLIT_PROGRAMS)
         _suite_tests(${folder} test_${target} ${ARGN})
     else()
@@ -110,7 +142,7 @@ function(unit_tests)
     _api_server()
     get_property(layers GLOBAL PROPERTY KUSION_LAYERS)
     foreach(folder IN LISTS layers)
-        file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
+        _layer_sources(${PROJECT_SOURCE_DIR}/test/unit ${folder} sources)
         _unit_test(${folder} ${sources})
     endforeach()
     get_property(programs GLOBAL PROPERTY KUSION_PROGRAMS)

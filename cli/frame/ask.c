@@ -10,9 +10,12 @@ int ask(struct cli *cli, const char *question, char **ret, struct error *error)
     char line[1024];
     size_t start, end;
 
-    if (!isatty(STDIN_FILENO))
-        return err_set(error, ERR_INVALID, "NoTerminal",
-                       "standard input is no terminal, so nobody can be asked: give --yes");
+    if (!isatty(STDIN_FILENO)) {
+        err_set(error, ERR_INVALID, "NoTerminal",
+                "standard input is no terminal, so nobody can be asked");
+        err_hint(error, "kubectl kusion %s … --yes", cli->command->name);
+        return ERR_INVALID;
+    }
     output_flush(&cli->out);
     output_add(&cli->err, "%s ", question);
     output_flush(&cli->err);

@@ -196,6 +196,14 @@ void rows_done(struct rows *rows)
     *rows = (struct rows){0};
 }
 
+bool rows_have_failed(const struct rows *rows)
+{
+    for (size_t i = 0; i < rows->count; i++)
+        if (rows->items[i].state == ROW_FAILED)
+            return true;
+    return false;
+}
+
 static const struct {
     const char *mark;
     enum style style;

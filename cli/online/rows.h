@@ -28,6 +28,8 @@ struct rows {
 /* spec or record may be NULL. Rows borrow from both. */
 void rows_init(struct rows *rows, const struct value *spec, const struct value *record);
 void rows_done(struct rows *rows);
+/* Then their messages say what the Spec's own message repeats. */
+bool rows_have_failed(const struct rows *rows);
 
 const char *row_mark(const struct row *row);
 enum style row_style(const struct row *row);

@@ -178,18 +178,20 @@ void show_next(struct output *out, const struct value *spec, const struct standi
         output_line(out, "next:  kubectl kusion resume %s -n %s", name, place);
     else if (standing->rank == STANDING_FAILED &&
              object_int(spec, 0, "status", "lastAppliedRevision", NULL) &&
-             !str_equal(standing->reason, "InvalidSpec"))
+             !str_equal(standing->reason, "InvalidSpec") &&
+             !str_equal(standing->reason, "Rejected"))
         output_line(out, "next:  kubectl kusion rollback %s -n %s --preview", name, place);
+    else if (standing->rank == STANDING_HELD)
+        output_line(out, "next:  kubectl kusion history %s -n %s", name, place);
     else if (standing->rank == STANDING_FAILED && !*err_hints(standing->message))
         output_line(out, "next:  kubectl kusion explain %s", standing->reason);
 }
 
-void spec_view_foot(struct output *out, const struct value *spec, const struct value *record)
+void spec_view_foot(struct output *out, const struct value *spec, bool is_short)
 {
     struct standing standing = standing_of(spec, now());
-    _cleanup_free_ char *line = first_line(standing.message);
+    _cleanup_free_ char *line = first_line(is_short ? standing.summary : standing.message);
 
-    (void)record;
     if (standing.rank != STANDING_READY)
         output_line(out, "%s", line);
     show_next(out, spec, &standing);

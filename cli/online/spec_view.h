@@ -24,8 +24,8 @@ struct spec_view {
 
 void spec_view_head(struct output *out, const struct value *spec, const struct value *record);
 void spec_view_rows(struct output *out, const struct spec_view *view);
-/* Message, and what to do next. */
-void spec_view_foot(struct output *out, const struct value *spec, const struct value *record);
+/* Message (is_short: the summary of it), and what to do next. */
+void spec_view_foot(struct output *out, const struct value *spec, bool is_short);
 
 /* What to do next about a Spec that stands so: lines "next:  …". */
 void show_next(struct output *out, const struct value *spec, const struct standing *standing);

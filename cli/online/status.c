@@ -341,7 +341,7 @@ static void show_page(struct session *session, const struct value *spec,
     } else {
         spec_view_head(&cli->out, spec, record);
         spec_view_rows(&cli->out, &view);
-        spec_view_foot(&cli->out, spec, record);
+        spec_view_foot(&cli->out, spec, rows_have_failed(&rows));
         if (cli->options.events)
             show_events(session, spec);
     }

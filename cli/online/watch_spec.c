@@ -137,9 +137,9 @@ static void emit_row(struct watcher *watcher, const struct value *spec, const st
 }
 
 static void line_of_spec(struct watcher *watcher, const struct value *spec,
-                         const struct value *record, const struct standing *standing)
+                         const struct value *record, const struct standing *standing, bool is_short)
 {
-    _cleanup_free_ char *line = first_line(standing->message);
+    _cleanup_free_ char *line = first_line(is_short ? standing->summary : standing->message);
     _cleanup_free_ char *head = str_printf("%s %s", standing->reason, line);
 
     if (str_equal(head, watcher->head))
@@ -197,7 +197,7 @@ static void tell_lines(struct watcher *watcher, const struct value *spec,
     for (size_t i = 0; has_rows(record) && i < rows->count; i++)
         line_of_row(watcher, spec, &rows->items[i]);
     if (is_current)
-        line_of_spec(watcher, spec, record, &standing);
+        line_of_spec(watcher, spec, record, &standing, rows_have_failed(rows));
     output_flush(watcher->out);
 }
 
@@ -217,7 +217,7 @@ static void draw(struct watcher *watcher, const struct snapshot *snapshot,
     spec_view_head(out, snapshot->spec, record);
     if (has_rows(record) || !record)
         spec_view_rows(out, &view);
-    spec_view_foot(out, snapshot->spec, record);
+    spec_view_foot(out, snapshot->spec, rows_have_failed(rows));
     if (!snapshot->is_connected)
         output_line(out, "the API server does not answer: %s", snapshot->error.message);
     else if (!is_last)
@@ -295,13 +295,24 @@ static const struct value *record_of_request(const struct snapshot *snapshot,
     return NULL;
 }
 
+/* The Spec's own conditions follow those of an approved plan's Release in a moment, unless another
+ * plan waits by then. */
+static bool is_settled(const struct watch_spec *watch, const struct snapshot *snapshot,
+                       const struct value *record)
+{
+    struct standing standing = standing_of(snapshot->spec, system_clock.now(&system_clock));
+
+    return watch->goal != WATCH_APPROVED || standing.rank != STANDING_WAITS ||
+           latest_record(&snapshot->releases, 0) != record;
+}
+
 static int exit_of_request(const struct watch_spec *watch, const struct snapshot *snapshot,
                            const struct value *request)
 {
     const char *phase = object_text(request, "", "status", "phase", NULL);
     const struct value *record = record_of_request(snapshot, request);
 
-    if (release_has_ended(request))
+    if (release_has_ended(request) && is_settled(watch, snapshot, request))
         return str_equal(phase, "succeeded") ? EXIT_DONE : EXIT_ERROR;
     if (watch->goal == WATCH_REQUEST &&
         str_equal(object_text(record, "", "status", "phase", NULL), "awaitingApproval"))
@@ -347,13 +358,21 @@ static int withdrawn(const struct watch_spec *watch, struct error *error)
     return ERR_NOT_FOUND;
 }
 
+/* Whether the Spec's conditions are of that operation, or of a later one. */
+static bool has_begun(const struct value *spec, const struct value *record)
+{
+    return record && object_int(spec, 0, "status", "lastAttemptedRevision", NULL) >=
+                         object_int(record, 0, "status", "revision", NULL);
+}
+
 static void tell(struct watcher *watcher, const struct snapshot *snapshot,
                  const struct value *request, bool is_last)
 {
     const struct watch_spec *watch = watcher->watch;
     const struct value *record = request ? record_of_request(snapshot, request)
                                          : latest_record(&snapshot->releases, watch->generation);
-    bool is_ours = is_current(snapshot->spec, watch->generation);
+    bool is_ours = is_current(snapshot->spec, watch->generation) &&
+                   (!watch->request || has_begun(snapshot->spec, record));
     struct rows rows;
 
     rows_init(&rows, snapshot->spec, record);

@@ -38,6 +38,12 @@ STUBS = {
     touch "$KUSION_TURNS/test_x.py" "$KUSION_TURNS/test_a.py::test[1]" "$KUSION_TURNS/test_b.py"
 """ + RUN + 'while [[ $1 != --junitxml ]]; do shift; done\nrun "$(basename "$2" .xml)" "$2" pytest\n',
     "hack/deps": "", "hack/image": "",
+    "CMakeLists.txt": """
+layer(engine/walk USES engine/base)
+layer(runtimes/io/http USES engine/base)
+layer(runtimes/io    USES runtimes/io/http)
+program(operator controller USES runtimes/io)
+""",
     "hack/controlplane": '[[ $1 != env ]] || echo export KUBECONFIG=/nowhere\n',
     "hack/node": "exit 1\n",
     "test/layers/check": "echo 'tests: 1 passed, 0 failed'\n",
@@ -58,7 +64,7 @@ def fixture_tree(tmp_path):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"#!/usr/bin/env bash\nROOT={tmp_path}\n{text}")
         file.chmod(file.stat().st_mode | stat.S_IXUSR)
-    for name in ("e2e/test_x.py", "faults/test_a.py", "faults/test_b.py", "unit/engine/base/x"):
+    for name in ("e2e/test_x.py", "faults/test_a.py", "faults/test_b.py", "unit/engine/base/test_x.c"):
         (tmp_path / "test" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "test" / name).touch()
     return tmp_path
@@ -144,7 +150,8 @@ def test_what_cannot_be_built_has_failed_and_the_rest_runs(tree):
 @pytest.fixture(name="units")
 def fixture_units(tree):
     """Programs of unit tests that say what they run; a file of such a name in fail/ makes one fail."""
-    for layer, suite in (("engine/walk", "walk_order"), ("controller", "hidden"), ("runtimes/io", "walk_http")):
+    for layer, suite in (("engine/walk", "walk_order"), ("controller", "hidden"), ("runtimes/io", "walk_file"),
+                         ("runtimes/io/http", "walk_http")):
         source = tree / f"test/unit/{layer}/test_{suite}.c"
         source.parent.mkdir(parents=True, exist_ok=True)
         source.write_text(f"SUITE({suite}, TEST({suite}_holds), TEST({suite}_ends))\n")
@@ -163,7 +170,10 @@ echo "tests: 3 passed, 0 failed"
     (["engine/walk"], ["test_engine_walk runs:"]),
     (["walk"], ["test_engine_walk runs:"]),
     (["controller"], ["test_controller runs:"]),
-    (["walk_http"], ["test_runtimes_io runs: walk_http"]),
+    (["walk_file"], ["test_runtimes_io runs: walk_file"]),
+    (["walk_http_ends"], ["test_runtimes_io_http runs: walk_http_ends"]),
+    (["io/http"], ["test_runtimes_io_http runs:"]),
+    (["io"], ["test_runtimes_io runs:", "test_runtimes_io_http runs:"]),
     (["walk_order_ends", "hidden"], ["test_controller runs: hidden", "test_engine_walk runs: walk_order_ends"]),
     (["walk", "walk_order"], ["test_engine_walk runs:"]),
 ])
@@ -190,17 +200,19 @@ def test_the_units_of_what_changed_are_run(units):
     (units / "engine/runtime.h").touch()  # of no layer
     git("add", ".")
     git("commit", "--message", "more")
-    with (units / "test/unit/runtimes/io/test_walk_http.c").open("a") as source:
-        source.write("\n")
+    for name in ("io/test_walk_file.c", "io/http/test_walk_http.c"):
+        with (units / "test/unit/runtimes" / name).open("a") as source:
+            source.write("\n")
     result = run(units, "changed")
     assert result.returncode == 0, result
-    assert re.findall("^test_.* runs:", result.stdout, re.M) == ["test_engine_walk runs:", "test_runtimes_io runs:"]
+    assert re.findall("^test_.* runs:", result.stdout, re.M) == [
+        "test_engine_walk runs:", "test_runtimes_io runs:", "test_runtimes_io_http runs:"]
 
 
 def test_a_unit_that_fails_is_counted(units):
     mark(units, "fail", "test_runtimes_io")
     result = run(units, "unit", "walk", "io")
-    assert result.returncode == 1 and result.stdout.splitlines()[-1] == "4 passed, 2 failed"
+    assert result.returncode == 1 and result.stdout.splitlines()[-1] == "7 passed, 2 failed"
 
 
 def test_a_name_that_no_unit_has_is_said(units):

@@ -195,6 +195,9 @@ def test_does_not_pass_what_was_not_built(project):
     ("layer(engine/base USES PkgConfig::YAJL)\nlayer(engine/plan USES runtimes/io)\n"
      "layer(runtimes/io USES engine/base)\n",
      "runtimes/io is used before it is declared: layers look down only"),
+    ("layer(engine/base USES PkgConfig::YAJL)\nlayer(runtimes/io USES engine/base)\n"
+     "layer(runtimes/io/http USES engine/base)\n",
+     "runtimes/io/http is declared after runtimes/io, which has compiled it"),
 ])
 def test_cmake_refuses_a_layer_that_looks_up(project, layers, message):
     project.write("CMakeLists.txt", CMAKE[:CMAKE.index("layer(engine/base")] + layers)

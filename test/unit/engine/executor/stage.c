@@ -33,7 +33,7 @@ static struct task_answer run(void *arg)
 void stage_init(struct stage *stage, unsigned threads, unsigned max_threads)
 {
     *stage = (struct stage){0};
-    fake_clock_init(&stage->clock, 1000);
+    still_clock_init(&stage->clock, 1000);
     pthread_mutex_init(&stage->lock, NULL);
     pthread_cond_init(&stage->changed, NULL);
     stage->executor = executor_new(&(struct executor_config){
@@ -49,7 +49,7 @@ void stage_done(struct stage *stage)
     executor_free(stage->executor);
     pthread_cond_destroy(&stage->changed);
     pthread_mutex_destroy(&stage->lock);
-    fake_clock_done(&stage->clock);
+    still_clock_done(&stage->clock);
 }
 
 struct actor *stage_add(struct stage *stage, const char *namespace_name, const char *name)
@@ -149,7 +149,7 @@ struct executor_stats stage_stats(struct stage *stage)
 bool stage_is_quiet(struct stage *stage)
 {
     struct executor *executor = stage->executor;
-    unsigned waiters = fake_clock_waiters(&stage->clock);
+    unsigned waiters = still_clock_waiters(&stage->clock);
     bool is_quiet;
 
     pthread_mutex_lock(&executor->lock);

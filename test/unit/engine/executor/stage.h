@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "engine/executor/executor.h"
-#include "test/unit/engine/executor/fake_clock.h"
+#include "test/unit/engine/executor/still_clock.h"
 #include "test/unit/suite.h"
 
 #define STAGE_ACTORS 32
@@ -30,7 +30,7 @@ struct actor {
 };
 
 struct stage {
-    struct fake_clock clock;
+    struct still_clock clock;
     struct executor *executor;
     pthread_mutex_t lock;
     pthread_cond_t changed;

@@ -132,7 +132,7 @@ static void parked_tasks_cost_no_threads(void)
     AWAIT(atomic_load(&asked) >= PARKED && stage_is_quiet(&stage), "all were asked");
     EXPECT(stage_stats(&stage).threads <= 5, "threads");
     before = atomic_load(&asked);
-    fake_clock_advance(&stage.clock, 1000000);
+    still_clock_advance(&stage.clock, 1000000);
     AWAIT(stage_is_quiet(&stage), "nothing is due");
     EXPECT_INT(atomic_load(&asked), before, "not asked unasked");
     for (unsigned i = 0; i < PARKED; i++)
@@ -152,9 +152,9 @@ static void idle_threads_end_after_a_while(void)
     actor_release(actor);
     AWAIT(stage_is_quiet(&stage), "idle");
     EXPECT_INT(stage_stats(&stage).threads, 21, "they are there");
-    fake_clock_advance(&stage.clock, 1999);
+    still_clock_advance(&stage.clock, 1999);
     EXPECT_INT(stage_stats(&stage).threads, 21, "for a while");
-    fake_clock_advance(&stage.clock, 1);
+    still_clock_advance(&stage.clock, 1);
     AWAIT(stage_stats(&stage).threads == 4, "a few stay");
     actor_give(actor, 3);
     AWAIT(stage_is_quiet(&stage), "and work");
@@ -265,7 +265,7 @@ static void warm_up(unsigned threads)
     actor_release(actor);
     AWAIT(stage_is_quiet(&stage), "quiet");
     EXPECT_INT(stage_stats(&stage).threads, threads + 1, "threads");
-    fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN); /* the piece's deadline is forgotten */
+    still_clock_advance(&stage.clock, EXECUTOR_LONG_RUN); /* the piece's deadline is forgotten */
     usleep(2000);
     AWAIT(stage_is_quiet(&stage), "quiet");
     actor_free(actor);
@@ -287,17 +287,17 @@ static void is_asked_when_due(void)
         actors[i]->due = CLOCK_FOREVER;
         actors[i]->pieces = 1;
     }
-    fake_clock_advance(&stage.clock, 99);
+    still_clock_advance(&stage.clock, 99);
     AWAIT(stage_is_quiet(&stage), "nothing is due");
     EXPECT_STR(stage_log(&stage), "", "nothing is due");
-    fake_clock_advance(&stage.clock, 1);
+    still_clock_advance(&stage.clock, 1);
     AWAIT(strcmp(stage_log(&stage), "B") == 0 && stage_is_quiet(&stage), "B, set after A's");
-    fake_clock_advance(&stage.clock, 400);
+    still_clock_advance(&stage.clock, 400);
     AWAIT(strcmp(stage_log(&stage), "BA") == 0 && stage_is_quiet(&stage), "A");
     actor_give(actors[2], 0);
     AWAIT(strcmp(stage_log(&stage), "BAC") == 0 && stage_is_quiet(&stage), "C was poked before");
     actors[2]->pieces = 1;
-    fake_clock_advance(&stage.clock, 1000000);
+    still_clock_advance(&stage.clock, 1000000);
     AWAIT(stage_is_quiet(&stage), "quiet");
     EXPECT_STR(stage_log(&stage), "BAC", "C's timer went with the poke");
     stage_done(&stage);
@@ -321,16 +321,16 @@ static void a_long_piece_is_replaced(void)
     actor_give(slow[1], 1);
     actor_give(slow[2], 1);
     for (unsigned i = 0; i < 2; i++) {
-        fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN - 1);
+        still_clock_advance(&stage.clock, EXECUTOR_LONG_RUN - 1);
         EXPECT_INT(stage_stats(&stage).long_running, i, "not yet");
         EXPECT_INT(stage_stats(&stage).running, i + 1, "one at a time");
-        fake_clock_advance(&stage.clock, 1);
+        still_clock_advance(&stage.clock, 1);
         AWAIT(strlen(stage_log(&stage)) == i + 2, "another takes its place");
         AWAIT(stage_stats(&stage).running == i + 2, "beside it");
         EXPECT_INT(stage_stats(&stage).long_running, i + 1, "long");
     }
     actor_give(quick, 1);
-    fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
+    still_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
     EXPECT_INT(stage_stats(&stage).threads, 3, "no more than max_threads");
     EXPECT_INT(actor_runs(quick), 0, "there is none for it");
     actor_release(slow[0]);
@@ -354,7 +354,7 @@ static void a_long_piece_keeps_nobody_waiting_later(void)
     actor_hold(slow);
     actor_give(slow, 1);
     AWAIT(actor_held(slow), "under way");
-    fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
+    still_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
     AWAIT(stage_stats(&stage).long_running == 1, "long");
     actor_give(quick, 2);
     AWAIT(strcmp(stage_log(&stage), "ABB") == 0, "beside it");
@@ -376,9 +376,9 @@ static void a_namespace_has_a_part_of_the_threads(void)
     actor_hold(hangs);
     actor_give(hangs, 10);
     AWAIT(actor_held(hangs) == 2, "two at once");
-    fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
+    still_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
     AWAIT(actor_held(hangs) == 4, "two more, for those that are long");
-    fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
+    still_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
     AWAIT(stage_stats(&stage).long_running == 4, "all are long");
     actor_give(other, 3);
     AWAIT(strcmp(stage_log(&stage), "AAAABBB") == 0, "the other namespace has its turns");
@@ -404,12 +404,12 @@ static void says_how_it_is(void)
     EXPECT_INT(stats.running + stats.ready + stats.long_running, 0, "nothing to do");
     EXPECT_INT(stats.oldest, 0, "nothing to do");
     actor_hold(held);
-    fake_clock_advance(&stage.clock, 10);
+    still_clock_advance(&stage.clock, 10);
     actor_give(held, 1);
     AWAIT(actor_held(held), "under way");
-    fake_clock_advance(&stage.clock, 10);
+    still_clock_advance(&stage.clock, 10);
     actor_give(waits, 1);
-    fake_clock_advance(&stage.clock, 10);
+    still_clock_advance(&stage.clock, 10);
     stats = stage_stats(&stage);
     EXPECT_INT(stats.running, 1, "one");
     EXPECT_INT(stats.ready, 2, "its next turn, and the other");

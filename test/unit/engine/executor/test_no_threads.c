@@ -42,7 +42,7 @@ static void goes_on_with_the_threads_there_are(void)
     actor_give(held, 2);
     AWAIT(actor_held(held), "under way");
     actor_give(waits, 2);
-    fake_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
+    still_clock_advance(&stage.clock, EXECUTOR_LONG_RUN);
     EXPECT_INT(stage_stats(&stage).threads, 1, "no other");
     EXPECT_STR(stage_log(&stage), "A", "no other");
     actor_release(held);

@@ -1,5 +1,5 @@
 /* Specs from JSON, of Kubernetes resources with all that is checked of them. */
-#include "test/unit/engine/spec/parse.c"
+#include "test/unit/engine/spec/parse.h"
 
 #include "runtimes/kubernetes/check.h"
 #include "runtimes/kubernetes/runtime.h"

@@ -3,7 +3,7 @@
 #define TEST_UNIT_RUNTIMES_KUBERNETES_LIVE_THING_H
 
 #include "runtimes/kubernetes/step.h"
-#include "test/unit/runtimes/kubernetes/live.h"
+#include "test/unit/runtimes/kubernetes/client/live.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 
 #define MAPS "/api/v1/namespaces/@/configmaps"

@@ -6,7 +6,7 @@
 #define TEST_UNIT_RUNTIMES_KUBERNETES_SERVED_H
 
 #include "runtimes/kubernetes/documents_private.h"
-#include "test/unit/runtimes/kubernetes/live.h"
+#include "test/unit/runtimes/kubernetes/client/live.h"
 
 #define SERVED_LARGE   (2u << 20) /* bytes: three chunks of a part */
 #define SERVED_MAPS    "/api/v1/namespaces/@/configmaps"

@@ -5,7 +5,7 @@
 #include "engine/base/yaml.h"
 #include "runtimes/kubernetes/history_private.h"
 #include "test/unit/engine/history_contract.h"
-#include "test/unit/runtimes/kubernetes/live.h"
+#include "test/unit/runtimes/kubernetes/client/live.h"
 #include "test/unit/runtimes/kubernetes/releases.h"
 #include "test/unit/suite.h"
 

@@ -4,7 +4,7 @@
  */
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/step.h"
-#include "test/unit/runtimes/kubernetes/live.h"
+#include "test/unit/runtimes/kubernetes/client/live.h"
 #include "test/unit/runtimes/kubernetes/stage.h"
 #include "test/unit/suite.h"
 

@@ -6,7 +6,7 @@
 
 #include "engine/base/clock.h"
 #include "runtimes/kubernetes/client/client.h"
-#include "test/unit/runtimes/kubernetes/fake_server.h"
+#include "test/unit/runtimes/kubernetes/client/fake_server.h"
 
 struct harness {
     struct fake_server *server;                     /* NULL: a real one */

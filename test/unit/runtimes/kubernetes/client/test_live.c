@@ -11,8 +11,8 @@
 #include "runtimes/kubernetes/client/lease.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "test/unit/runtimes/kubernetes/client/watch_log.h"
-#include "test/unit/runtimes/kubernetes/live.h"
-#include "test/unit/runtimes/kubernetes/tcp_proxy.h"
+#include "test/unit/runtimes/kubernetes/client/live.h"
+#include "test/unit/runtimes/kubernetes/client/tcp_proxy.h"
 #include "test/unit/suite.h"
 
 #define N_MANY     2500

@@ -3,8 +3,8 @@
  * must be an administrator. Tests that need no more than api_server.h can do have the server in
  * memory in its place, so that they run everywhere.
  */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_LIVE_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_LIVE_H
+#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_LIVE_H
+#define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_LIVE_H
 
 #include "engine/base/buf.h"
 #include "test/unit/api_server/api_server.h"

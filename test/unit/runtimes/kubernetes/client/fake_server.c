@@ -1,4 +1,4 @@
-#include "test/unit/runtimes/kubernetes/fake_server.h"
+#include "test/unit/runtimes/kubernetes/client/fake_server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

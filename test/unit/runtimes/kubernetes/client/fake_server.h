@@ -7,8 +7,8 @@
  * The script is borrowed until the server is freed. Connections are closed
  * after each answer.
  */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_FAKE_SERVER_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_FAKE_SERVER_H
+#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_FAKE_SERVER_H
+#define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_FAKE_SERVER_H
 
 #include <stdbool.h>
 #include <stddef.h>

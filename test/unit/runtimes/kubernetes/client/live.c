@@ -1,4 +1,4 @@
-#include "test/unit/runtimes/kubernetes/live.h"
+#include "test/unit/runtimes/kubernetes/client/live.h"
 
 #include <stdlib.h>
 #include <unistd.h>

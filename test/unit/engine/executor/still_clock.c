@@ -1,23 +1,23 @@
-#include "test/unit/engine/executor/fake_clock.h"
+#include "test/unit/engine/executor/still_clock.h"
 
 #include <stddef.h>
 
-struct fake_waiter {
+struct still_waiter {
     pthread_cond_t *condition;
     pthread_mutex_t *mutex;
     int64_t until;
-    struct fake_waiter *next, **link;
+    struct still_waiter *next, **link;
 };
 
 /* The table's functions get it as a constant. */
-static struct fake_clock *of(const struct clock_source *source)
+static struct still_clock *of(const struct clock_source *source)
 {
-    return (struct fake_clock *)(uintptr_t)source;
+    return (struct still_clock *)(uintptr_t)source;
 }
 
 static int64_t monotonic(const struct clock_source *source)
 {
-    struct fake_clock *clock = of(source);
+    struct still_clock *clock = of(source);
     int64_t now;
 
     pthread_mutex_lock(&clock->lock);
@@ -29,8 +29,8 @@ static int64_t monotonic(const struct clock_source *source)
 static void wait_until(const struct clock_source *source, pthread_cond_t *condition,
                        pthread_mutex_t *mutex, int64_t until)
 {
-    struct fake_clock *clock = of(source);
-    struct fake_waiter waiter = {.condition = condition, .mutex = mutex, .until = until};
+    struct still_clock *clock = of(source);
+    struct still_waiter waiter = {.condition = condition, .mutex = mutex, .until = until};
 
     pthread_mutex_lock(&clock->lock);
     if (until <= clock->now) {
@@ -53,25 +53,25 @@ static void wait_until(const struct clock_source *source, pthread_cond_t *condit
     pthread_mutex_unlock(&clock->lock);
 }
 
-void fake_clock_init(struct fake_clock *clock, int64_t now)
+void still_clock_init(struct still_clock *clock, int64_t now)
 {
-    *clock = (struct fake_clock){
+    *clock = (struct still_clock){
         .source = {.now = monotonic, .monotonic = monotonic, .wait = wait_until}, .now = now};
     pthread_mutex_init(&clock->lock, NULL);
 }
 
-void fake_clock_done(struct fake_clock *clock)
+void still_clock_done(struct still_clock *clock)
 {
     pthread_mutex_destroy(&clock->lock);
 }
 
 /* The mutex of those who wait: one for all of them, here. */
-static pthread_mutex_t *mutex_of_due(struct fake_clock *clock)
+static pthread_mutex_t *mutex_of_due(struct still_clock *clock)
 {
     pthread_mutex_t *mutex = NULL;
 
     pthread_mutex_lock(&clock->lock);
-    for (struct fake_waiter *waiter = clock->waiters; waiter; waiter = waiter->next)
+    for (struct still_waiter *waiter = clock->waiters; waiter; waiter = waiter->next)
         if (waiter->until <= clock->now)
             mutex = waiter->mutex;
     pthread_mutex_unlock(&clock->lock);
@@ -79,7 +79,7 @@ static pthread_mutex_t *mutex_of_due(struct fake_clock *clock)
 }
 
 /* A waiter leaves the list with its mutex held: so with that, those that are there do wait. */
-void fake_clock_advance(struct fake_clock *clock, int64_t ms)
+void still_clock_advance(struct still_clock *clock, int64_t ms)
 {
     pthread_mutex_t *mutex;
 
@@ -91,14 +91,14 @@ void fake_clock_advance(struct fake_clock *clock, int64_t ms)
         return;
     pthread_mutex_lock(mutex);
     pthread_mutex_lock(&clock->lock);
-    for (struct fake_waiter *waiter = clock->waiters; waiter; waiter = waiter->next)
+    for (struct still_waiter *waiter = clock->waiters; waiter; waiter = waiter->next)
         if (waiter->until <= clock->now)
             pthread_cond_signal(waiter->condition);
     pthread_mutex_unlock(&clock->lock);
     pthread_mutex_unlock(mutex);
 }
 
-unsigned fake_clock_waiters(struct fake_clock *clock)
+unsigned still_clock_waiters(struct still_clock *clock)
 {
     unsigned n_waiters;
 
