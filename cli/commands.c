@@ -185,6 +185,22 @@ const struct command cli_commands[] = {
     },
     /* ---- Without a cluster ---- */
     {
+        .name = "validate",
+        .arguments = "-f FILE",
+        .summary =
+            "Says what is wrong with Specs, Kusion specs or manifests, with file, line and column",
+        .about = "It needs no cluster. Several Specs are checked each by itself, manifests "
+                 "together, as the Spec\n"
+                 "that `convert` would make of them. Exit code 1: there are errors.\n",
+        .options = "filename kustomize recursive namespace order",
+        .formats = "json|github|sarif",
+        .example = "kubectl kusion validate -f deploy/\n"
+                   "kubectl kusion validate -k overlays/prod -o github\n",
+        .is_offline = true,
+        .most = UINT_MAX,
+        .run = run_validate,
+    },
+    {
         .name = "convert",
         .arguments = "-f FILE",
         .summary = "Makes a Spec of manifests, of Helm's or Kustomize's, or of a Kusion spec",

@@ -7,6 +7,7 @@
 
 #include "cli/frame/command.h"
 
+int run_validate(struct cli *cli, struct error *error);
 int run_convert(struct cli *cli, struct error *error);
 
 #endif
