@@ -180,5 +180,53 @@ const struct command cli_commands[] = {
         .most = 1,
         .run = run_resume,
     },
+    {
+        .name = "rbac check",
+        .arguments = "NAME",
+        .summary = "Shows which rights the Spec's ServiceAccount lacks for what is to be done",
+        .options = "timeout",
+        .example = "kubectl kusion rbac check web\n",
+        .least = 1,
+        .most = 1,
+        .run = run_rbac_check,
+    },
+    {
+        .name = "rbac grant",
+        .arguments = "NAME",
+        .summary = "Shows what would grant these rights, asks, and grants them",
+        .about =
+            "Only Roles and RoleBindings of the Spec's own namespace are made, as the operator "
+            "offers them.\n",
+        .options = "yes timeout",
+        .example = "kubectl kusion rbac grant web\n",
+        .least = 1,
+        .most = 1,
+        .run = run_rbac_grant,
+    },
+    {
+        .name = "state list",
+        .arguments = "",
+        .summary = "Lists Specs with the number of objects that are recorded as theirs",
+        .options = "all-namespaces selector",
+        .example = "kubectl kusion state list -A\n",
+        .run = run_state_list,
+    },
+    {
+        .name = "state show",
+        .arguments = "NAME",
+        .summary = "Shows which objects are recorded as a Spec's",
+        .formats = "json",
+        .example = "kubectl kusion state show web\n",
+        .least = 1,
+        .most = 1,
+        .run = run_state_show,
+    },
+    {
+        .name = "doctor",
+        .arguments = "",
+        .summary = "Looks for what is wrong: API server, kinds, operator, Specs",
+        .example = "kubectl kusion doctor\n",
+        .run = run_doctor,
+    },
 };
 const size_t n_cli_commands = ARRAY_SIZE(cli_commands);

@@ -1,10 +1,7 @@
 #include "cli/online/wanted.h"
 
-#include <string.h>
-
+#include "cli/input/input.h"
 #include "engine/base/str.h"
-#include "engine/base/yaml.h"
-#include "runtimes/kubernetes/client/file.h"
 #include "runtimes/kubernetes/group.h"
 
 static int add_document(const struct value *document, const char *file, struct objects *ret,
@@ -20,34 +17,25 @@ static int add_document(const struct value *document, const char *file, struct o
     return 0;
 }
 
-static int add_file(const char *file, struct objects *ret, struct error *error)
+static int read_all(struct session *session, struct input *input, struct error *error)
 {
-    const char *path = str_equal(file, "-") ? "/dev/stdin" : file;
-    _cleanup_free_ char *text = NULL;
-    const struct value **documents = NULL;
-    size_t count = 0;
-    int r = file_read_text(path, &text, error);
+    const struct options *options = &session->cli->options;
+    int r = 0;
 
-    if (r < 0)
-        return r;
-    r = yaml_read_all(text, strlen(text), &documents, &count, error);
-    if (r < 0) {
-        err_wrap(error, "%s", file);
-        return r;
-    }
-    for (size_t i = 0; r == 0 && i < count; i++)
-        r = add_document(documents[i], file, ret, error);
-    yaml_free_all(documents, count);
+    for (size_t i = 0; r == 0 && i < options->files.count; i++)
+        r = input_add(input, options->files.items[i], INPUT_FLAT, error);
+    if (r == 0 && options->kustomize)
+        r = input_add_kustomization(input, options->kustomize, error);
     return r;
 }
 
 int wanted_read(struct session *session, struct objects *ret, struct error *error)
 {
-    const struct option_words *files = &session->cli->options.files;
-    int r = 0;
+    _cleanup_(input_done) struct input input = INPUT_INIT;
+    int r = read_all(session, &input, error);
 
-    for (size_t i = 0; r == 0 && i < files->count; i++)
-        r = add_file(files->items[i], ret, error);
+    for (size_t i = 0; r == 0 && i < input.count; i++)
+        r = add_document(input.documents[i].value, input.documents[i].file, ret, error);
     if (r == 0 && !ret->count)
         return err_set(error, ERR_INVALID, "InvalidInput", "there is no Spec in what -f names");
     return r;
