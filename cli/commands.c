@@ -1,5 +1,8 @@
 #include "cli/commands.h"
 
+#include <limits.h>
+
+#include "cli/offline/offline.h"
 #include "cli/online/online.h"
 
 const struct command cli_commands[] = {
@@ -24,7 +27,7 @@ const struct command cli_commands[] = {
             "removes it.\nThe operator plans with the rights of the Spec's ServiceAccount: what "
             "it may not do shows, too.\n",
         .options = "filename kustomize to-revision destroy full show-unchanged detailed-exitcode "
-                   "service-account timeout",
+                   "service-account name order timeout",
         .formats = "json",
         .example = "kubectl kusion preview web\n"
                    "kubectl kusion preview -f web.yaml\n"
@@ -38,8 +41,9 @@ const struct command cli_commands[] = {
         .summary = "Applies Specs, and follows them on a terminal or with --watch",
         .about = "The Spec is applied server-side, and only what is of this change is told. Ctrl-c "
                  "leaves the operator at work.\n",
-        .options = "filename kustomize watch timeout yes preview full service-account dry-run "
-                   "field-manager force-conflicts",
+        .options =
+            "filename kustomize watch timeout yes preview full service-account name order dry-run "
+            "field-manager force-conflicts",
         .formats = "json",
         .example = "kubectl kusion apply -f web.yaml --watch\n"
                    "kubectl kusion apply -f web.yaml --preview\n",
@@ -227,6 +231,31 @@ const struct command cli_commands[] = {
         .summary = "Looks for what is wrong: API server, kinds, operator, Specs",
         .example = "kubectl kusion doctor\n",
         .run = run_doctor,
+    },
+
+    /* ---- Without a cluster ---- */
+    {
+        .name = "convert",
+        .arguments = "-f FILE",
+        .summary = "Makes a Spec of manifests, of Helm's or Kustomize's, or of a Kusion spec",
+        .about = "FILE is YAML or JSON, a folder of such files, or - for standard input: "
+                 "manifests, the output of\n"
+                 "`helm template`, what `kusion generate -o FILE` wrote, a Spec, or (--from "
+                 "tfstate) a state file of\n"
+                 "Terraform. What annotations say about order becomes dependsOn, and what other "
+                 "tools obey and the\n"
+                 "operator does not is told. docs/migration.md is the guide.\n",
+        .options = "filename kustomize recursive name namespace service-account order to from "
+                   "schemas split "
+                   "preview",
+        .formats = "yaml|json",
+        .example = "kubectl kusion convert -f manifests/ --name web -n team-a > spec.yaml\n"
+                   "helm template web chart/ | kubectl kusion convert -f - --name web -n team-a\n"
+                   "kubectl kusion convert -f spec.yaml --to manifests\n"
+                   "kubectl kusion convert --from tfstate -f terraform.tfstate --name db\n",
+        .is_offline = true,
+        .most = UINT_MAX,
+        .run = run_convert,
     },
 };
 const size_t n_cli_commands = ARRAY_SIZE(cli_commands);

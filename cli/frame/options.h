@@ -35,6 +35,11 @@ struct options {
     /* Input. */
     struct option_words files;
     const char *kustomize;
+    bool recursive;
+    /* Of what is made or checked without a cluster. */
+    const char *name, *order, *from, *schemas;
+    bool strict;
+    int64_t split;
     /* Of some commands; 0, false and NULL: not given. */
     bool watch, pods, events, failed, full, show_unchanged, detailed_exitcode, destroy, preview,
         yes, all, withdraw, force_conflicts, previews, plan, timeline, critical_path;

@@ -67,11 +67,15 @@ static int report(struct input *input, const char *file, const struct error *pro
             arena_str(&input->arena, file), arena_str(&input->arena, message), mark};
         return 0;
     }
-    if (has_mark)
-        return err_set(error, problem->code, problem->reason, "%s:%zu:%zu: %s", file, mark.line,
-                       mark.column, message);
-    err_copy(error, problem);
-    err_wrap(error, "%s", file);
+    if (!has_mark) {
+        err_copy(error, problem);
+        err_wrap(error, "%s", file);
+        return problem->code;
+    }
+    _cleanup_free_ char *line = str_new_n(message, strcspn(message, "\n"));
+    err_set(error, problem->code, problem->reason, "%s:%zu:%zu: %s", file, mark.line, mark.column,
+            line);
+    err_add_hints(error, problem->message);
     return problem->code;
 }
 
@@ -126,8 +130,12 @@ static int add_yaml(struct input *input, const char *file, const char *text, siz
     const char *end = text + length;
     struct error problem = {0};
 
-    if (yaml_read_lines(text, length, &values, &lines, &count, &problem) < 0)
+    if (yaml_read_lines(text, length, &values, &lines, &count, &problem) < 0) {
+        if (strstr(text, "{{"))
+            err_hint(&problem, "is it a template of Helm? helm template CHART | kubectl kusion … "
+                               "-f -");
         return report(input, file, &problem, error);
+    }
     for (size_t i = 0; i < count; i++) {
         text = line_at(text, &line, lines[i]);
         add_document(input, &(struct input_document){.value = values[i],

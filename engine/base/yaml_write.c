@@ -1,4 +1,5 @@
 #include <ctype.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "engine/base/arena.h"
@@ -50,10 +51,12 @@ static bool is_shown(uint32_t code)
            code != 0xffff;
 }
 
-/* Whether the text can stand in a block: it has several lines, and nothing that needs an escape. */
+/* Whether the text can stand in a block: it has several lines, and nothing that needs an escape or
+ * that nobody sees, as blanks at the end of a line. */
 static bool is_block(const char *text, size_t length)
 {
-    if (!length || isspace((unsigned char)text[0]) || !memchr(text, '\n', length))
+    if (!length || isspace((unsigned char)text[0]) || !memchr(text, '\n', length) ||
+        memmem(text, length, " \n", 2) || text[length - 1] == ' ')
         return false;
     for (size_t at = 0, n; at < length; at += n) {
         n = utf8_char(text + at, length - at);
@@ -112,6 +115,25 @@ static void write_quoted(struct buf *to, const char *text, size_t length)
     buf_add_char(to, '"');
 }
 
+/* ---- Numbers ---- */
+
+/* Readers of YAML 1.1 take a number with an exponent for a string unless it has a dot and a sign.
+ */
+static void write_number(struct buf *to, const struct value *number)
+{
+    const char *text = value_number(number), *exponent = strpbrk(text, "eE");
+    int64_t whole = value_int(number, INT64_MIN);
+    size_t mantissa = exponent ? (size_t)(exponent - text) : 0;
+
+    if (!exponent)
+        buf_add_str(to, text);
+    else if (whole != INT64_MIN)
+        buf_printf(to, "%lld", (long long)whole);
+    else
+        buf_printf(to, "%.*s%se%s%s", (int)mantissa, text, memchr(text, '.', mantissa) ? "" : ".0",
+                   exponent[1] == '-' || exponent[1] == '+' ? "" : "+", exponent + 1);
+}
+
 /* ---- Nodes ---- */
 
 static void write_members(struct buf *to, const struct value *object, size_t indent,
@@ -138,7 +160,7 @@ static void write_scalar(struct buf *to, const struct value *value, size_t inden
     else if (value_is(value, VALUE_ARRAY))
         buf_add_str(to, "[]");
     else if (value_is(value, VALUE_NUMBER))
-        buf_add_str(to, value_number(value));
+        write_number(to, value);
     else if (value_is(value, VALUE_BOOL))
         buf_add_str(to, value_bool(value, false) ? "true" : "false");
     else if (value_is(value, VALUE_UNKNOWN))

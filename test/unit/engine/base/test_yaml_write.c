@@ -31,6 +31,7 @@ static void forms_are_as_people_write_them(void)
         {"\"a:\"", "\"a:\"\n"},
         {"\"null\"", "\"null\"\n"},
         {"12345678901234567890123", "12345678901234567890123\n"},
+        {"[1e3, 1e300, 1.5E-7, 1.10]", "- 1000\n- 1.0e+300\n- 1.5e-7\n- 1.10\n"},
     };
 
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
