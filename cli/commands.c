@@ -27,7 +27,7 @@ const struct command cli_commands[] = {
             "removes it.\nThe operator plans with the rights of the Spec's ServiceAccount: what "
             "it may not do shows, too.\n",
         .options = "filename kustomize to-revision destroy full show-unchanged detailed-exitcode "
-                   "service-account timeout",
+                   "service-account name order timeout",
         .formats = "json",
         .example = "kubectl kusion preview web\n"
                    "kubectl kusion preview -f web.yaml\n"
@@ -41,8 +41,9 @@ const struct command cli_commands[] = {
         .summary = "Applies Specs, and follows them on a terminal or with --watch",
         .about = "The Spec is applied server-side, and only what is of this change is told. Ctrl-c "
                  "leaves the operator at work.\n",
-        .options = "filename kustomize watch timeout yes preview full service-account dry-run "
-                   "field-manager force-conflicts",
+        .options =
+            "filename kustomize watch timeout yes preview full service-account name order dry-run "
+            "field-manager force-conflicts",
         .formats = "json",
         .example = "kubectl kusion apply -f web.yaml --watch\n"
                    "kubectl kusion apply -f web.yaml --preview\n",
@@ -183,6 +184,55 @@ const struct command cli_commands[] = {
         .most = 1,
         .run = run_resume,
     },
+    {
+        .name = "rbac check",
+        .arguments = "NAME",
+        .summary = "Shows which rights the Spec's ServiceAccount lacks for what is to be done",
+        .options = "timeout",
+        .example = "kubectl kusion rbac check web\n",
+        .least = 1,
+        .most = 1,
+        .run = run_rbac_check,
+    },
+    {
+        .name = "rbac grant",
+        .arguments = "NAME",
+        .summary = "Shows what would grant these rights, asks, and grants them",
+        .about =
+            "Only Roles and RoleBindings of the Spec's own namespace are made, as the operator "
+            "offers them.\n",
+        .options = "yes timeout",
+        .example = "kubectl kusion rbac grant web\n",
+        .least = 1,
+        .most = 1,
+        .run = run_rbac_grant,
+    },
+    {
+        .name = "state list",
+        .arguments = "",
+        .summary = "Lists Specs with the number of objects that are recorded as theirs",
+        .options = "all-namespaces selector",
+        .example = "kubectl kusion state list -A\n",
+        .run = run_state_list,
+    },
+    {
+        .name = "state show",
+        .arguments = "NAME",
+        .summary = "Shows which objects are recorded as a Spec's",
+        .formats = "json",
+        .example = "kubectl kusion state show web\n",
+        .least = 1,
+        .most = 1,
+        .run = run_state_show,
+    },
+    {
+        .name = "doctor",
+        .arguments = "",
+        .summary = "Looks for what is wrong: API server, kinds, operator, Specs",
+        .example = "kubectl kusion doctor\n",
+        .run = run_doctor,
+    },
+
     /* ---- Without a cluster ---- */
     {
         .name = "validate",

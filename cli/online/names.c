@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 
 #define PARTS 4
 
@@ -52,6 +53,14 @@ char *name_of_id(const char *id, const char *namespace_name)
         return str_printf("%.*s/%.*s in %.*s", kind.length, kind.text, name.length, name.text,
                           place.length, place.text);
     return str_printf("%.*s/%.*s", kind.length, kind.text, name.length, name.text);
+}
+
+int64_t time_of(const char *text)
+{
+    const char *dot = strchr(text, '.');
+    _cleanup_free_ char *whole = dot ? str_printf("%.*sZ", (int)(dot - text), text) : str_new(text);
+
+    return timestamp_parse(whole);
 }
 
 char *age_since(int64_t time, int64_t now)

@@ -21,5 +21,10 @@ int run_diff(struct cli *cli, struct error *error);
 int run_reconcile(struct cli *cli, struct error *error);
 int run_suspend(struct cli *cli, struct error *error);
 int run_resume(struct cli *cli, struct error *error);
+int run_rbac_check(struct cli *cli, struct error *error);
+int run_rbac_grant(struct cli *cli, struct error *error);
+int run_state_list(struct cli *cli, struct error *error);
+int run_state_show(struct cli *cli, struct error *error);
+int run_doctor(struct cli *cli, struct error *error);
 
 #endif

@@ -169,6 +169,10 @@ void show_next(struct output *out, const struct value *spec, const struct standi
 {
     const char *name = object_name(spec), *place = object_namespace(spec);
 
+    if (str_equal(standing->reason, "AccessDenied")) {
+        output_line(out, "next:  kubectl kusion rbac check %s -n %s", name, place);
+        return;
+    }
     show_hints(out, spec, standing->message);
     if (standing->rank == STANDING_WAITS)
         output_line(out, "next:  kubectl kusion approve %s -n %s", name, place);

@@ -383,6 +383,14 @@ static void tell(struct watcher *watcher, const struct snapshot *snapshot,
     rows_done(&rows);
 }
 
+static void tell_next(struct watcher *watcher, const struct value *spec)
+{
+    struct standing standing = standing_of(spec, system_clock.now(&system_clock));
+
+    show_next(watcher->out, spec, &standing);
+    output_flush(watcher->out);
+}
+
 /* What a request or an approval came to: its Release says more than the Spec does. */
 static void tell_end(struct watcher *watcher, const struct snapshot *snapshot,
                      const struct value *request, int code)
@@ -392,6 +400,8 @@ static void tell_end(struct watcher *watcher, const struct snapshot *snapshot,
     const struct value *told = record ? record : request;
     int64_t revision = object_int(told, 0, "status", "revision", NULL);
 
+    if (!told && !watcher->is_json && !watcher->is_page && code != EXIT_DONE)
+        tell_next(watcher, snapshot->spec);
     if (!told || watcher->is_json)
         return;
     output_paint(watcher->out, code == EXIT_DONE ? STYLE_GOOD : STYLE_WARN, "%s ",
