@@ -9,5 +9,8 @@
 
 int run_validate(struct cli *cli, struct error *error);
 int run_convert(struct cli *cli, struct error *error);
+int run_explain(struct cli *cli, struct error *error);
+int run_completion(struct cli *cli, struct error *error);
+int run_man(struct cli *cli, struct error *error);
 
 #endif
