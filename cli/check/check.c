@@ -311,10 +311,13 @@ static void check_made(const struct convert_source *source, size_t head,
     struct error error = {0};
 
     named.name = options->name ? options->name : "spec";
+    named.is_checked = true;
     part.items = NEW_ARRAY(struct convert_item, source->n_items + 1);
     for (size_t i = 0; i < source->n_items; i++)
-        if (source->items[i].is_entry ? source->items[i].head == head : head == SIZE_MAX)
-            part.items[part.n_items++] = source->items[i];
+        if (source->items[i].is_entry ? source->items[i].head == head : head == SIZE_MAX) {
+            part.items[part.n_items] = source->items[i];
+            part.items[part.n_items++].head = 0;
+        }
     if (head != SIZE_MAX) {
         part.heads = &source->heads[head];
         part.n_heads = 1;

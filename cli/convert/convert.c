@@ -474,6 +474,7 @@ int convert_make(struct convert_source *source, const struct convert_options *op
     take_all(&maker);
     leave_out_own_namespace(&maker);
     annotations_check(&maker.all);
+    unsupported_check(&maker.all, source, options->is_checked);
     order_take(&maker.all, options->order);
     r = finish(&maker, options, head ? head->fields : NULL, ret, error);
     maker_done(&maker);

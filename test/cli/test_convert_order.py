@@ -44,7 +44,7 @@ def test_dependencies_of_cli_utils():
     ])
     assert needs(made)["web"] == {"db", "all"}
     assert annotations_of(made, "web") == {"a": "b"}
-    assert "stdin:14:5  note  ConfigMap/web  config.kubernetes.io/depends-on -> depends on ConfigMap/db" in said
+    assert "stdin:16:5  note  ConfigMap/web  config.kubernetes.io/depends-on -> depends on ConfigMap/db" in said
 
 
 def test_own_annotation_names_ids():
@@ -212,6 +212,9 @@ secretStore: {provider: {vault: {}}}
         ["stdin:9:7", "warning", "ConfigMap/a"], ["stdin:11:5", "warning", "ConfigMap/a"],
         ["stdin:12:3", "warning", "hashicorp:random:random_password:db"],
         ["stdin:15:1", "warning", "secretStore is not supported by 0.1.0: the operator refuses the Spec"]]
+    errors = [line.split("  ")[0] for line in kusion("validate", "-f", "-", input=text).stdout.splitlines()
+              if "  error  " in line]
+    assert errors == ["stdin:9:7", "stdin:11:5", "stdin:15:1"]
 
 
 def test_to_kusion_says_what_is_lost():
@@ -243,7 +246,7 @@ def test_to_manifests_says_what_is_lost():
     result = kusion("convert", "-f", "-", "--to", "manifests", input=yaml.safe_dump(given))
     assert [one["kind"] for one in yaml.safe_load_all(result.stdout)] == ["ConfigMap"]
     assert "a  is left out: it is no Kubernetes object" in result.stderr
-    assert "has 1 references ($kusion_path.)" in result.stderr
+    assert "has references ($kusion_path.), 1 of them" in result.stderr
     assert 'its dependency on "a" is lost' in result.stderr
 
 
@@ -309,7 +312,7 @@ def test_what_is_no_state_file_is_refused(text):
 @pytest.mark.parametrize("arguments, said", [
     (["--order", "some"], "none of waves, refs and none"), (["--to", "x"], "none of spec, manifests and kusion"),
     (["--from", "x"], '--from: "x" is not tfstate'), (["--schemas", "x"], "--schemas goes with"),
-    (["--split", "0x"], "--split"), (["--split", "-1"], "from 1 to"),
+    (["--split", "0x"], "--split"), (["--split", "-1"], "no number from 1"), (["--split", "5000"], "from 1 to"),
     (["--to", "kusion", "--split", "2"], "are of Specs"), (["--split", "2", "--preview"], "is of one Spec"),
 ])
 def test_options_that_do_not_fit(arguments, said):
