@@ -8,6 +8,7 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
 
 set(KUSION_SANITIZE "" CACHE STRING "address: ASan and UBSan; thread: TSan; empty: none")
 option(KUSION_HARDEN "Hardening flags and link-time optimisation" OFF)
+option(KUSION_STATIC "Link nothing but static libraries, for programs that run on any distribution: kubectl-kusion" OFF)
 option(KUSION_TEST_RUNTIME "Offer a second runtime, for tests of the operator: never in what is shipped" OFF)
 option(KUSION_FUZZ "Build the fuzzers (clang only)" OFF)
 
@@ -34,6 +35,6 @@ if(KUSION_HARDEN)
     endif()
     add_compile_options(-D_FORTIFY_SOURCE=2 -fstack-protector-strong -fstack-clash-protection
                         -ffunction-sections -fdata-sections)
-    add_link_options(-pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections -Wl,--as-needed)
+    add_link_options($<IF:$<BOOL:${KUSION_STATIC}>,-static-pie,-pie> -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--gc-sections -Wl,--as-needed)
     set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
 endif()

@@ -18,12 +18,16 @@
  * alias inside its own anchor, unknown anchors, keys that are null or no
  * scalars, tags other than YAML's own core tags (!!binary, !!set and
  * !!timestamp are none), invalid UTF-8, and UTF-16 (kubectl reads it).
+ *
+ * A value has no place of its own: yaml_find() reads the text once more for it,
+ * which costs nothing where nothing has to be told.
  */
 #ifndef ENGINE_BASE_YAML_H
 #define ENGINE_BASE_YAML_H
 
 #include <stddef.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/error.h"
 #include "engine/base/value.h"
 
@@ -32,6 +36,40 @@
 int yaml_read_all(const char *text, size_t length, const struct value ***ret, size_t *ret_count,
                   struct error *error);
 void yaml_free_all(const struct value **values, size_t count);
+
+/* The same with the line (from 1) on which each document begins: its %YAML or ---, or its content.
+ * lines: free(). */
+int yaml_read_lines(const char *text, size_t length, const struct value ***ret, size_t **ret_lines,
+                    size_t *ret_count, struct error *error);
+
+/* Where something stands: both from 1, columns in characters. */
+struct yaml_mark {
+    size_t line, column;
+};
+
+/* A path (path.h) that is looked for. */
+struct place_wanted {
+    const char *path;      /* borrowed; "": the document's content */
+    struct yaml_mark mark; /* where it stands, or what is found of it */
+    const char *rest;      /* for the search alone */
+    struct buf step;
+};
+
+/*
+ * Where paths stand in the first document of the text, all in one pass: the key of a member, or the
+ * item of a list. Where a path leads nowhere, it is the place of what is found of it; so it is
+ * below an alias or a <<. text: as it was read (yaml_read_lines()), from the line of the document
+ * on.
+ */
+void yaml_find(const char *text, size_t length, struct place_wanted *wanted, size_t n);
+
+/*
+ * Writes a value in YAML's block style, for people and for any reader of YAML: a string is without
+ * quotes where none takes it for something else, a block (|) where it has several lines, and else
+ * in double quotes with its hidden characters escaped. Members keep their order. Ends with a line's
+ * end. A VALUE_UNKNOWN is its text.
+ */
+void yaml_write(struct buf *to, const struct value *value);
 
 /* The only document of a stream; ERR_INVALID where there are none or more. */
 int yaml_read(const char *text, size_t length, const struct value **ret, struct error *error);

@@ -51,8 +51,10 @@ struct reader {
     size_t alias_values;
 
     size_t n_documents; /* empty ones too */
+    size_t line;        /* of the document that is open */
     const struct value **values;
-    size_t count, capacity;
+    size_t *lines; /* of each value */
+    size_t count, capacity, lines_capacity;
 };
 
 /* Puts the position before the message of an error that was set. */
@@ -376,6 +378,7 @@ static int on_document_start(struct reader *r)
 {
     if (r->n_documents++ == LIMIT_YAML_DOCUMENTS)
         return fail(r, ERR_TOO_LARGE, "TooLarge", "more than %d documents", LIMIT_YAML_DOCUMENTS);
+    r->line = r->event.start_mark.line + 1;
     return 0;
 }
 
@@ -390,6 +393,8 @@ static int on_document_end(struct reader *r)
     if (value_type(value) == VALUE_NULL)
         return 0;
     r->values = mem_grow(r->values, r->count, &r->capacity, sizeof(*r->values));
+    r->lines = mem_grow(r->lines, r->count, &r->lines_capacity, sizeof(*r->lines));
+    r->lines[r->count] = r->line;
     r->values[r->count++] = TAKE(value);
     return 0;
 }
@@ -447,8 +452,8 @@ static int read_events(struct reader *r)
     return code;
 }
 
-int yaml_read_all(const char *text, size_t length, const struct value ***ret, size_t *ret_count,
-                  struct error *error)
+int yaml_read_lines(const char *text, size_t length, const struct value ***ret, size_t **ret_lines,
+                    size_t *ret_count, struct error *error)
 {
     struct reader r = {.error = error};
     int code = yaml_text_check(text, length, error);
@@ -467,11 +472,21 @@ int yaml_read_all(const char *text, size_t length, const struct value ***ret, si
     yaml_parser_delete(&r.parser);
     if (code < 0) {
         yaml_free_all(r.values, r.count);
+        free(r.lines);
         return code;
     }
     *ret = r.values;
+    *ret_lines = r.lines;
     *ret_count = r.count;
     return 0;
+}
+
+int yaml_read_all(const char *text, size_t length, const struct value ***ret, size_t *ret_count,
+                  struct error *error)
+{
+    _cleanup_free_ size_t *lines = NULL;
+
+    return yaml_read_lines(text, length, ret, &lines, ret_count, error);
 }
 
 void yaml_free_all(const struct value **values, size_t count)

@@ -12,7 +12,7 @@ build_preset() {
     _preset=$1
     shift
     (($# == 0)) || targets=(--target "$@")
-    [[ $_preset != release ]] || libcurl=$("$ROOT/hack/libcurl") || return
+    [[ $_preset != release && $_preset != cli ]] || libcurl=$("$ROOT/hack/libcurl") || return
     lock_take "$ROOT/build/$_preset.lock" lock # two at once would spoil each other's files
     # shellcheck disable=SC2016 # the inner shell expands it
     long_work "$ROOT/build/$_preset.log" _build_progress \

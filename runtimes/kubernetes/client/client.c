@@ -30,11 +30,56 @@ struct kube_client {
     struct http_loop *watch_loop, *control_watch_loop;
     struct kube_identity *identity;
     struct kube_tls_files *tls_files;
+    char **as_headers; /* of requests that impersonate nobody */
+    size_t n_as_headers;
+    bool is_interactive;
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
     atomic_uint_fast64_t reads, dry_runs, writes, retries;
     _Atomic int64_t unanswered_since, unanswered_until; /* ms, monotonic; since 0: none */
 };
+
+/* ---- Headers ---- */
+
+static bool is_header_value(const char *text)
+{
+    if (!*text)
+        return false;
+    for (; *text; text++)
+        if ((unsigned char)*text < ' ' || *text == 0x7f)
+            return false;
+    return true;
+}
+
+static void free_headers(char **headers, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        free(headers[i]);
+    free(headers);
+}
+
+static int set_as(struct kube_client *client, const struct kube_client_config *config,
+                  struct error *error)
+{
+    bool is_valid =
+        config->n_as_groups <= KUBE_AS_GROUPS && (!config->as || is_header_value(config->as));
+
+    for (size_t i = 0; is_valid && i < config->n_as_groups; i++)
+        is_valid = is_header_value(config->as_groups[i]);
+    if (!is_valid)
+        return err_set(error, ERR_INVALID, "InvalidUser",
+                       "that is no user to act as, or has more "
+                       "than %d groups",
+                       KUBE_AS_GROUPS);
+    if (!config->as)
+        return 0;
+    client->as_headers = NEW_ARRAY(char *, 1 + config->n_as_groups);
+    client->as_headers[client->n_as_headers++] = str_printf("Impersonate-User: %s", config->as);
+    for (size_t i = 0; i < config->n_as_groups; i++)
+        client->as_headers[client->n_as_headers++] =
+            str_printf("Impersonate-Group: %s", config->as_groups[i]);
+    return 0;
+}
 
 /* ---- Lifetime ---- */
 
@@ -56,11 +101,14 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
     client->watch_loop = config->watches;
     client->control_watch_loop =
         config->control_watches ? config->control_watches : config->watches;
+    client->is_interactive = config->is_interactive;
     client->guard = config->guard;
     client->guard_arg = config->guard_arg;
     client->identity = kube_identity_new(server, &system_clock);
     client->tls_files = kube_tls_files_new(server, &system_clock);
-    r = http_client_new(config->requests, &http, &client->requests, error);
+    r = set_as(client, config, error);
+    if (r == 0)
+        r = http_client_new(config->requests, &http, &client->requests, error);
     if (r == 0)
         r = http_client_new(config->watches, &http, &client->watches, error);
     if (r == 0)
@@ -84,6 +132,7 @@ void kube_client_free(struct kube_client *client)
     http_client_free(client->control_watches);
     kube_identity_free(client->identity);
     kube_tls_files_free(client->tls_files);
+    free_headers(client->as_headers, client->n_as_headers);
     free(client);
 }
 
@@ -141,23 +190,6 @@ bool kube_client_renew(struct kube_client *client, const struct error *failure,
 
 /* ---- Identity ---- */
 
-static bool is_header_value(const char *text)
-{
-    if (!*text)
-        return false;
-    for (; *text; text++)
-        if ((unsigned char)*text < ' ' || *text == 0x7f)
-            return false;
-    return true;
-}
-
-static void free_headers(char **headers, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        free(headers[i]);
-    free(headers);
-}
-
 int kube_client_identity(struct kube_client *client, const char *impersonate, char ***ret,
                          size_t *ret_count, struct error *error)
 {
@@ -171,11 +203,13 @@ int kube_client_identity(struct kube_client *client, const char *impersonate, ch
     r = kube_identity_header(client->identity, &authorization, error);
     if (r < 0)
         return r;
-    headers = NEW_ARRAY(char *, 2);
+    headers = NEW_ARRAY(char *, 2 + client->n_as_headers);
     if (authorization)
         headers[count++] = authorization;
     if (impersonate)
         headers[count++] = str_printf("Impersonate-User: %s", impersonate);
+    for (size_t i = 0; !impersonate && i < client->n_as_headers; i++)
+        headers[count++] = str_new(client->as_headers[i]);
     *ret = headers;
     *ret_count = count;
     return 0;
@@ -194,6 +228,7 @@ struct exchange {
     bool is_apply;
     bool is_repeatable;
     bool is_begun;    /* on_body was called */
+    bool is_repeated; /* for a person who waits */
     bool is_renewed;  /* it was tried again with renewed credentials, once */
     bool is_in_doubt; /* an attempt may have been carried out */
     int64_t began, deadline;
@@ -290,7 +325,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
     const struct kube_request *request = exchange->request;
     struct kube_client *client = exchange->client;
     _cleanup_free_ char *accept = NULL, *content_type = NULL;
-    const char *headers[4];
+    const char *headers[4 + KUBE_AS_GROUPS];
     struct http_request http = {
         .method = request->method,
         .path = exchange->path,
@@ -328,13 +363,19 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
 }
 
 /* What an attempt without an answer means. */
-static enum verdict judge_failure(const struct exchange *exchange,
-                                  const struct http_response *response, int *r, struct error *error)
+static enum verdict judge_failure(struct exchange *exchange, const struct http_response *response,
+                                  int *r, struct error *error)
 {
     if (*r != ERR_UNAVAILABLE || exchange->is_begun)
         return VERDICT_DONE;
-    if (!response->sent || exchange->is_repeatable)
-        return VERDICT_RETRY;
+    if (!response->sent || exchange->is_repeatable) {
+        bool is_last = exchange->client->is_interactive && exchange->is_repeated;
+
+        exchange->is_repeated = true;
+        return is_last                            ? VERDICT_DONE
+               : exchange->client->is_interactive ? VERDICT_RETRY_AT_ONCE
+                                                  : VERDICT_RETRY;
+    }
     *r = err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
                  "%s: the connection broke before the answer: it may have been done or not",
                  exchange->request->method);

@@ -31,6 +31,8 @@
 
 struct kube_client;
 
+#define KUBE_AS_GROUPS 16
+
 struct kube_client_config {
     const struct kube_config *config; /* copied */
     /* Borrowed: the loops outlive the client. A tenant's request may hang for as long as a webhook
@@ -42,6 +44,12 @@ struct kube_client_config {
     struct http_loop *control_watches; /* NULL: watches */
     const char *user_agent;
     bool http1;
+    /* Whom requests act as that impersonate nobody: a user, and groups of it. NULL: nobody. */
+    const char *as;
+    const char *const *as_groups;
+    size_t n_as_groups;  /* KUBE_AS_GROUPS at most */
+    bool is_interactive; /* a person waits: without a connection, a request is tried once more at
+                            once, and no longer */
     /* Asked before each mutating request, unless it is marked unguarded; NULL: always allowed. */
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
@@ -79,8 +87,8 @@ struct kube_request {
 
     /* Of changes. */
     bool dry_run;
-    bool force;                /* an apply takes fields that others have */
-    bool strict;               /* fields that the kind does not have are an error */
+    bool force;  /* an apply takes fields that others have */
+    bool strict; /* fields that the kind does not have are an error */
     const char *field_manager;
 
     /* Of collections. */
@@ -99,7 +107,7 @@ struct kube_request {
     const struct permit *permit; /* asked instead of the guard, for this use; NULL: the guard */
     enum permit_use use;
     size_t max_response; /* bytes; 0: LIMIT_DOCUMENT_BYTES. Past it: ERR_TOO_LARGE */
-    int64_t timeout; /* ms, with all retries; 0: 60 s */
+    int64_t timeout;     /* ms, with all retries; 0: 60 s */
     struct cancel *cancel;
     /* cancel and timeout end the request only before it is sent. Then it has 60 s to be answered;
      * for a tenant, at most a second more than `timeout`. For changes, whose outcome has to be

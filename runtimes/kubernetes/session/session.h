@@ -63,9 +63,9 @@ struct runtime_session {
 
 /* ---- session.c ---- */
 
-int session_open(struct runtime *runtime, const struct runtime_scope *scope,
-                 const struct runtime_call *call, struct runtime_session **ret,
-                        struct error *error);
+int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope,
+                      const struct runtime_call *call, struct runtime_session **ret,
+                      struct error *error);
 /* A session whose objects are in that cluster. Its client and discovery outlive the session. */
 struct runtime_session *session_new(struct kube_runtime *runtime,
                                     const struct kube_cluster *cluster,

@@ -26,8 +26,9 @@ static void opens_for_an_account_or_itself(void)
 
         stage_start(&stage, NULL, NULL, 0);
         stage.runtime.config.act_as_controller = rows[i].act_as_controller;
-        EXPECT_INT(session_open(&stage.runtime.base, &scope, &stage_call, &session, &stage.error),
-                   rows[i].code, rows[i].note);
+        EXPECT_INT(
+            kube_session_open(&stage.runtime.base, &scope, &stage_call, &session, &stage.error),
+            rows[i].code, rows[i].note);
         EXPECT_INT(session != NULL, rows[i].code == 0, rows[i].note);
         if (session)
             EXPECT_STR(session->field_manager, "kusion-operator-a5cb1ff62f8ed32c", "its own");

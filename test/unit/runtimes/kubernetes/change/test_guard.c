@@ -89,7 +89,7 @@ static int ask_until(int64_t deadline, const struct fake_step *steps, size_t n_s
         .clock = &clock.source,
     };
     kube_runtime_init(&runtime, &config);
-    EXPECT_INT(session_open(&runtime.base, &scope, &call, &session, NULL), 0, "a session");
+    EXPECT_INT(kube_session_open(&runtime.base, &scope, &call, &session, NULL), 0, "a session");
     EXPECT_INT(json_read_str(object, &attributes, NULL), 0, object);
     r = kube_may_delete(session, attributes, &call, error);
     if (ret_sent)

@@ -41,8 +41,9 @@ struct runtime_session *stage_open(struct stage *stage, const char *spec_namespa
         .key = {spec_namespace, name}, .spec_uid = "u", .identity = identity};
     struct runtime_session *session = NULL;
 
-    EXPECT_INT(session_open(&stage->runtime.base, &scope, &stage_call, &session, &stage->error), 0,
-               stage->error.message);
+    EXPECT_INT(
+        kube_session_open(&stage->runtime.base, &scope, &stage_call, &session, &stage->error), 0,
+        stage->error.message);
     session->is_account_known = true;
     return session;
 }

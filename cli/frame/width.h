@@ -1,0 +1,15 @@
+/*
+ * How wide text is on a terminal.
+ */
+#ifndef CLI_FRAME_WIDTH_H
+#define CLI_FRAME_WIDTH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Columns: 0 of a combining mark, 2 of East Asian wide characters and pictures, else 1. */
+unsigned width_of(uint32_t code_point);
+/* Columns of text that is UTF-8. */
+size_t text_width(const char *text);
+
+#endif

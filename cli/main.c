@@ -1,0 +1,62 @@
+/* kubectl-kusion: reads the command line, runs the command, tells its error. */
+#include <signal.h>
+#include <stdlib.h>
+
+#include "cli/commands.h"
+#include "cli/frame/command.h"
+#include "engine/base/error.h"
+
+/* libcurl would write the keys of every TLS session to the file of that name. */
+static void keep_tls_keys(void)
+{
+    unsetenv("SSLKEYLOGFILE");
+}
+
+/* An error without a hint of its own gets one by its code, so that each says what to do next. */
+static void hint(struct error *error)
+{
+    if (*err_hints(error->message))
+        return;
+    if (error->code == ERR_FORBIDDEN)
+        err_hint(error, "kubectl auth can-i --list");
+    else if (error->code == ERR_UNAUTHENTICATED)
+        err_hint(error, "kubectl auth whoami");
+    else if (error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT)
+        err_hint(error, "kubectl kusion doctor");
+    else
+        err_hint(error, "kubectl kusion help");
+}
+
+static int tell(struct cli *cli, int r, struct error *error)
+{
+    if (r >= 0)
+        return r;
+    hint(error);
+    cli_show_error(cli, error);
+    return r == ERR_TIMEOUT ? EXIT_TIMED_OUT : EXIT_ERROR;
+}
+
+static int run(struct cli *cli, struct error *error)
+{
+    if (cli->options.help || !cli->command) {
+        help_show(cli, cli->command);
+        return EXIT_DONE;
+    }
+    return cli->command->run(cli, error);
+}
+
+int main(int argc, char **argv)
+{
+    struct cli cli = {.commands = cli_commands, .n_commands = n_cli_commands};
+    struct error error = {0};
+    int r;
+
+    signal(SIGPIPE, SIG_IGN); /* a write tells */
+    keep_tls_keys();
+    r = cli_parse(&cli, argc, argv, &error);
+    if (r == 0)
+        r = run(&cli, &error);
+    r = tell(&cli, r, &error);
+    cli_done(&cli);
+    return r;
+}

@@ -1,0 +1,282 @@
+/* doctor: what is wrong between here and the objects of Specs, with the command that helps. */
+#include "cli/online/names.h"
+#include "cli/online/objects.h"
+#include "cli/online/online.h"
+#include "cli/online/standing.h"
+#include "engine/base/duration.h"
+#include "engine/base/str.h"
+#include "engine/base/timestamp.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/group.h"
+
+#define MOST_NAMES 3
+#define WAITS_LONG 3600000 /* ms */
+#define OPERATOR   "kusion-system"
+#define LEASE      "kusion-operator"
+#define GRACE      5000 /* ms by which clocks may differ */
+
+enum finding { FINE, NOTE, WRONG };
+
+struct doctor {
+    struct session *session;
+    struct output *out;
+    unsigned n_wrong;
+    int64_t now;
+};
+
+static void PRINTF_LIKE(4, 5)
+    tell(struct doctor *doctor, enum finding finding, const char *command, const char *format, ...)
+{
+    static const struct {
+        const char *mark;
+        enum style style;
+    } looks[] = {
+        [FINE] = {"✓", STYLE_GOOD}, [NOTE] = {"!", STYLE_WARN}, [WRONG] = {"✗", STYLE_BAD}};
+    va_list args;
+
+    output_paint(doctor->out, looks[finding].style, "%s ", looks[finding].mark);
+    va_start(args, format);
+    output_paint_v(doctor->out, STYLE_PLAIN, format, args);
+    va_end(args);
+    if (command && finding != FINE)
+        output_add(doctor->out, "   -> %s", command);
+    output_end(doctor->out);
+    output_flush(doctor->out);
+    doctor->n_wrong += finding == WRONG;
+}
+
+/* ---- The API server ---- */
+
+static int get_path(struct doctor *doctor, const char *path, const struct value **ret,
+                    struct error *error)
+{
+    return session_do(doctor->session, &(struct kube_request){.method = "GET", .path = path}, ret,
+                      error);
+}
+
+static bool look_at_server(struct doctor *doctor)
+{
+    _cleanup_value_ const struct value *version = NULL;
+    struct error error = {0};
+    int r = get_path(doctor, "/version", &version, &error);
+
+    if (r < 0)
+        tell(doctor, WRONG,
+             r == ERR_UNAUTHENTICATED ? "kubectl auth whoami" : "kubectl cluster-info",
+             "the API server %s: %s", doctor->session->config->server, error.message);
+    else
+        tell(doctor, FINE, NULL, "the API server answers: %s",
+             object_text(version, "unknown version", "gitVersion", NULL));
+    return r >= 0;
+}
+
+static bool serves(const struct value *kinds, const char *kind)
+{
+    const struct value *resources = value_get(kinds, "resources");
+
+    for (size_t i = 0; i < value_count(resources); i++)
+        if (str_equal(value_get_string(value_at(resources, i), "kind"), kind))
+            return true;
+    return false;
+}
+
+static bool look_at_kinds(struct doctor *doctor)
+{
+    _cleanup_value_ const struct value *kinds = NULL;
+    struct error error = {0};
+    int r = get_path(doctor, "/apis/" API_GROUP_VERSION, &kinds, &error);
+    bool is_served = r >= 0 && serves(kinds, "Spec") && serves(kinds, "Release");
+
+    if (is_served)
+        tell(doctor, FINE, NULL, "the kinds Spec and Release are served (%s)", API_GROUP_VERSION);
+    else
+        tell(doctor, WRONG, "kubectl apply --server-side -f crds/",
+             "the kinds Spec and Release are not served (%s): the operator is not installed",
+             API_GROUP_VERSION);
+    return is_served;
+}
+
+/* ---- The operator ---- */
+
+static int find_leases(struct doctor *doctor, struct objects *ret, struct error *error)
+{
+    struct kube_selector selector = {.fields = "metadata.name=" LEASE};
+    struct error why = {0};
+    int r = object_list(doctor->session, (struct kube_ref){&kube_leases, NULL, NULL, NULL},
+                        selector, ret, &why);
+
+    if (r != ERR_FORBIDDEN)
+        return r < 0 ? err_copy(error, &why) : 0;
+    objects_done(ret);
+    return object_list(doctor->session, (struct kube_ref){&kube_leases, OPERATOR, NULL, NULL},
+                       selector, ret, error);
+}
+
+static void look_at_lease(struct doctor *doctor, const struct value *lease)
+{
+    int64_t renewed = time_of(object_text(lease, "", "spec", "renewTime", NULL));
+    int64_t duration = object_int(lease, 15, "spec", "leaseDurationSeconds", NULL) * 1000;
+    const char *holder = object_text(lease, "", "spec", "holderIdentity", NULL);
+    _cleanup_free_ char *age = age_since(renewed, doctor->now);
+    _cleanup_free_ char *command = str_printf("kubectl get pods -n %s", object_namespace(lease));
+
+    if (*holder && renewed && doctor->now - renewed < duration + GRACE)
+        tell(doctor, FINE, NULL, "an operator is at work: %s renewed its Lease in %s %s ago",
+             holder, object_namespace(lease), age);
+    else if (*holder)
+        tell(doctor, WRONG, command, "no operator is at work: %s renewed its Lease in %s %s ago",
+             holder, object_namespace(lease), age);
+    else
+        tell(doctor, WRONG, command, "no operator is at work: nobody holds the Lease in %s",
+             object_namespace(lease));
+}
+
+static void look_at_operator(struct doctor *doctor)
+{
+    _cleanup_(objects_done) struct objects leases = {0};
+    struct error error = {0};
+    int r = find_leases(doctor, &leases, &error);
+
+    if (r == ERR_FORBIDDEN)
+        tell(doctor, NOTE, NULL,
+             "whether an operator is at work cannot be seen: the Lease in %s may "
+             "not be read",
+             OPERATOR);
+    else if (r < 0)
+        tell(doctor, WRONG, NULL, "the operator's Lease: %s", error.message);
+    else if (!leases.count)
+        tell(doctor, WRONG, "kubectl get pods -A -l app.kubernetes.io/name=kusion-operator",
+             "there is no Lease of an operator (%s)", LEASE);
+    for (size_t i = 0; i < leases.count; i++)
+        look_at_lease(doctor, leases.items[i]);
+}
+
+/* ---- Specs ---- */
+
+/* Specs of one kind of trouble: how many, and the first names. */
+struct group {
+    unsigned count;
+    struct buf names;
+};
+
+static void group_add(struct group *group, const struct value *spec)
+{
+    if (group->count < MOST_NAMES)
+        buf_printf(&group->names, "%s%s/%s", group->count ? ", " : "", object_namespace(spec),
+                   object_name(spec));
+    else if (group->count == MOST_NAMES)
+        buf_add_str(&group->names, ", …");
+    group->count++;
+}
+
+static bool is_reason(const struct standing *standing, const char *const *reasons, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_equal(standing->reason, reasons[i]))
+            return true;
+    return false;
+}
+
+static bool waits_long(const struct doctor *doctor, const struct value *spec)
+{
+    const char *since = object_text(condition_of(spec, "Ready"), "", "lastTransitionTime", NULL);
+    int64_t time = timestamp_parse(since);
+
+    return time && doctor->now - time > WAITS_LONG;
+}
+
+enum { UNSEEN, DAMAGED, WEBHOOKS, RIGHTS, FAILED, LONG_WAITS, FIGHTS, GROUPS };
+
+static void sort_into(const struct doctor *doctor, const struct value *spec,
+                      struct group groups[GROUPS])
+{
+    static const char *const damage[] = {"StateCorrupt", "StateLost", "NewerState", "PlanCorrupt"};
+    static const char *const webhooks[] = {"WebhookFailed"};
+    static const char *const rights[] = {"AccessDenied", "Forbidden", "ServiceAccountNotFound"};
+    struct standing standing = standing_of(spec, doctor->now);
+
+    if (standing.rank == STANDING_UNSEEN)
+        group_add(&groups[UNSEEN], spec);
+    else if (is_reason(&standing, damage, ARRAY_SIZE(damage)))
+        group_add(&groups[DAMAGED], spec);
+    else if (is_reason(&standing, webhooks, ARRAY_SIZE(webhooks)))
+        group_add(&groups[WEBHOOKS], spec);
+    else if (is_reason(&standing, rights, ARRAY_SIZE(rights)))
+        group_add(&groups[RIGHTS], spec);
+    else if (standing.rank == STANDING_FAILED)
+        group_add(&groups[FAILED], spec);
+    else if (standing.rank == STANDING_WAITS && waits_long(doctor, spec))
+        group_add(&groups[LONG_WAITS], spec);
+    if (condition_is(spec, "Drifted", "True"))
+        group_add(&groups[FIGHTS], spec);
+}
+
+static void tell_groups(struct doctor *doctor, const struct group groups[GROUPS])
+{
+    static const struct {
+        enum finding finding;
+        const char *what, *command;
+    } texts[GROUPS] = {
+        [UNSEEN] = {WRONG, "not seen by an operator since their last change",
+                    "kubectl logs -n kusion-system -l app.kubernetes.io/name=kusion-operator"},
+        [DAMAGED] = {WRONG, "whose State is damaged or lost", "kubectl kusion status NAME"},
+        [WEBHOOKS] = {WRONG, "wait for an admission webhook that does not answer",
+                      "kubectl kusion status NAME"},
+        [RIGHTS] = {WRONG, "lack rights", "kubectl kusion rbac check NAME"},
+        [FAILED] = {WRONG, "failed", "kubectl kusion status NAME"},
+        [LONG_WAITS] = {NOTE, "wait for approval for more than 1h", "kubectl kusion approve NAME"},
+        [FIGHTS] = {NOTE, "are corrected again and again: another manager writes their fields, too",
+                    "kubectl kusion status NAME"},
+    };
+
+    for (size_t i = 0; i < GROUPS; i++)
+        if (groups[i].count)
+            tell(doctor, texts[i].finding, texts[i].command, "%u Spec%s %s: %s", groups[i].count,
+                 groups[i].count > 1 ? "s" : "", texts[i].what, groups[i].names.data);
+}
+
+static void look_at_specs(struct doctor *doctor)
+{
+    const char *place = doctor->session->cli->options.namespace_name;
+    _cleanup_(objects_done) struct objects specs = {0};
+    struct group groups[GROUPS] = {0};
+    struct error error = {0};
+    int r = spec_list(doctor->session, place, NULL, &specs, &error);
+
+    if (r == ERR_FORBIDDEN && !place) {
+        objects_done(&specs);
+        err_clear(&error);
+        place = doctor->session->namespace_name;
+        r = spec_list(doctor->session, place, NULL, &specs, &error);
+    }
+    if (r < 0) {
+        tell(doctor, WRONG, "kubectl auth can-i list specs", "Specs cannot be listed: %s",
+             error.message);
+        return;
+    }
+    for (size_t i = 0; i < GROUPS; i++)
+        buf_init(&groups[i].names, 0);
+    for (size_t i = 0; i < specs.count; i++)
+        sort_into(doctor, specs.items[i], groups);
+    tell_groups(doctor, groups);
+    tell(doctor, FINE, NULL, "%zu Specs looked at, in %s%s", specs.count,
+         place ? "the namespace " : "all namespaces", place ? place : "");
+    for (size_t i = 0; i < GROUPS; i++)
+        buf_done(&groups[i].names);
+}
+
+int run_doctor(struct cli *cli, struct error *error)
+{
+    _cleanup_(session_done) struct session session = {0};
+    struct doctor doctor = {
+        .session = &session, .out = &cli->out, .now = system_clock.now(&system_clock)};
+    int r = session_open(cli, &session, error);
+
+    if (r < 0)
+        return r;
+    if (look_at_server(&doctor) && look_at_kinds(&doctor)) {
+        look_at_operator(&doctor);
+        look_at_specs(&doctor);
+    }
+    return doctor.n_wrong ? EXIT_ERROR : EXIT_DONE;
+}

@@ -1,0 +1,15 @@
+/*
+ * Who applies a Spec from Git: a change by hand would be undone by it. Pure.
+ */
+#ifndef CLI_ONLINE_GITOPS_H
+#define CLI_ONLINE_GITOPS_H
+
+#include "cli/frame/output.h"
+#include "engine/base/value.h"
+
+/* "Kustomization fl/apps"; NULL: nobody that is known. free(). */
+char *gitops_owner(const struct value *spec);
+/* A warning that it will undo what is done now, if there is one. */
+void gitops_warn(struct output *err, const struct value *spec);
+
+#endif

@@ -1,0 +1,236 @@
+#include <string.h>
+
+#include "cli/frame/table.h"
+#include "cli/online/names.h"
+#include "cli/online/online.h"
+#include "cli/online/plan_view.h"
+#include "cli/online/revisions.h"
+#include "cli/online/rows.h"
+#include "engine/base/duration.h"
+#include "engine/base/str.h"
+#include "engine/base/timestamp.h"
+#include "runtimes/io/clock.h"
+
+/* ---- Cells ---- */
+
+/* "+1 ~2 -1"; "-" of none. free(). */
+static char *changes_of(const struct value *release)
+{
+    static const struct {
+        const char *action, *sign;
+    } signs[] = {
+        {"create", "+"}, {"update", "~"}, {"adopt", "~"}, {"replace", "-/+"}, {"delete", "-"}};
+    struct buf text = BUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
+        int64_t count = object_int(release, 0, "status", "plan", signs[i].action, NULL);
+
+        if (count)
+            buf_printf(&text, "%s%s%lld", text.length ? " " : "", signs[i].sign, (long long)count);
+    }
+    if (!text.length)
+        buf_add_char(&text, '-');
+    return buf_take(&text);
+}
+
+static int64_t time_at(const struct value *release, const char *key)
+{
+    return timestamp_parse(object_text(release, "", "status", key, NULL));
+}
+
+static char *took_of(const struct value *release)
+{
+    int64_t began = time_at(release, "createTime"), ended = time_at(release, "modifiedTime");
+
+    if (!began || !release_has_ended(release) || ended < began)
+        return str_new("-");
+    return duration_show(ended - began);
+}
+
+static char *operation_of(const struct value *release)
+{
+    const char *operation = object_text(release, "", "spec", "operation", NULL);
+    int64_t to = object_int(release, 0, "spec", "toRevision", NULL);
+
+    return to ? str_printf("%s to %lld", operation, (long long)to) : str_new(operation);
+}
+
+static enum style style_of(const char *phase)
+{
+    if (str_equal(phase, "succeeded"))
+        return STYLE_GOOD;
+    return str_equal(phase, "failed") ? STYLE_BAD : STYLE_WARN;
+}
+
+/* ---- The table ---- */
+
+static bool is_preview(const struct value *release)
+{
+    return str_equal(object_text(release, "", "spec", "operation", NULL), "Preview");
+}
+
+/* Requests are told by the records of what they asked for. */
+static bool is_listed(const struct cli *cli, const struct value *release)
+{
+    return is_preview(release) ? cli->options.previews : release_is_record(release);
+}
+
+static void add_row(struct table *table, const struct value *release, int64_t in_force)
+{
+    int64_t revision = object_int(release, 0, "status", "revision", NULL);
+    const char *phase = object_text(release, "-", "status", "phase", NULL);
+    const char *summary = object_text(release, "", "status", "summary", NULL);
+    _cleanup_free_ char *changes = changes_of(release), *took = took_of(release);
+    _cleanup_free_ char *operation = operation_of(release);
+    _cleanup_free_ char *age =
+        age_since(timestamp_parse(object_text(release, "", "metadata", "creationTimestamp", NULL)),
+                  system_clock.now(&system_clock));
+
+    table_add(table, STYLE_PLAIN, revision ? "%lld" : "-", (long long)revision);
+    table_add(table, STYLE_PLAIN, "%s", operation);
+    table_add(table, style_of(phase), "%s", phase);
+    table_add(table, STYLE_PLAIN, "%s", changes);
+    table_add(table, STYLE_PLAIN, "%s", took);
+    table_add(table, STYLE_PLAIN, "%s", age);
+    table_add(table, STYLE_PLAIN, "%s",
+              object_text(release, "-", "status", "approval", "manager", NULL));
+    table_add(table, STYLE_PLAIN, "%s%s", summary,
+              revision && revision == in_force ? "   <- in force" : "");
+}
+
+static void show_table(struct cli *cli, const struct value *spec, const struct objects *releases)
+{
+    int64_t in_force = object_int(spec, 0, "status", "lastAppliedRevision", NULL);
+    int64_t left = cli->options.limit ? cli->options.limit : INT64_MAX;
+    struct plan_view view = {cli->options.full, false};
+    struct table table;
+
+    table_init(&table, "REV OPERATION RESULT CHANGES TOOK AGE APPROVER SUMMARY");
+    for (size_t i = releases->count; i-- > 0 && left > 0;)
+        if (is_listed(cli, releases->items[i])) {
+            add_row(&table, releases->items[i], in_force);
+            left--;
+        }
+    table_write(&table, &cli->out);
+    table_done(&table);
+    left = cli->options.limit ? cli->options.limit : INT64_MAX;
+    for (size_t i = releases->count; cli->options.plan && i-- > 0 && left > 0;)
+        if (is_listed(cli, releases->items[i])) {
+            output_end(&cli->out);
+            output_paint(&cli->out, STYLE_BOLD, "%s", object_name(releases->items[i]));
+            output_end(&cli->out);
+            plan_view_results(&cli->out, releases->items[i], &view);
+            left--;
+        }
+}
+
+static void show_json(struct cli *cli, const struct objects *releases)
+{
+    for (size_t i = releases->count; i-- > 0;)
+        if (is_listed(cli, releases->items[i])) {
+            _cleanup_value_ const struct value *line =
+                value_pack("{s:s, s:v, s:v}", "name", object_name(releases->items[i]), "spec",
+                           value_get(releases->items[i], "spec"), "status",
+                           value_get(releases->items[i], "status"));
+
+            output_json(&cli->out, line, false);
+        }
+}
+
+int run_history(struct cli *cli, struct error *error)
+{
+    _cleanup_(session_done) struct session session = {0};
+    _cleanup_(target_done) struct target target = {0};
+    _cleanup_(objects_done) struct objects releases = {0};
+    _cleanup_value_ const struct value *spec = NULL;
+    int r = session_open(cli, &session, error);
+
+    if (r == 0)
+        r = target_parse(&session, cli->arguments[0], &target, error);
+    if (r == 0)
+        r = spec_find(&session, &target, &spec, NULL, error);
+    if (r == 0)
+        r = release_list(&session, &target, &releases, error);
+    if (r < 0)
+        return r;
+    if (str_equal(cli->options.output, "json"))
+        show_json(cli, &releases);
+    else
+        show_table(cli, spec, &releases);
+    return EXIT_DONE;
+}
+
+/* ---- show ---- */
+
+static void show_release(struct cli *cli, const struct value *release)
+{
+    struct plan_view view = {cli->options.full, cli->options.show_unchanged};
+    const struct value *ready = condition_of(release, "Ready");
+    const char *message = object_text(ready, "", "message", NULL);
+    _cleanup_free_ char *line = first_line(message), *operation = operation_of(release);
+    _cleanup_free_ char *took = took_of(release);
+    const char *approver = object_text(release, NULL, "status", "approval", "manager", NULL);
+
+    output_paint(&cli->out, STYLE_BOLD, "%s/%s", object_namespace(release), object_name(release));
+    output_add(&cli->out, "   %s   revision %lld   of generation %lld", operation,
+               (long long)object_int(release, 0, "status", "revision", NULL),
+               (long long)object_int(release, 0, "status", "specGeneration", NULL));
+    output_paint(&cli->out, style_of(object_text(release, "", "status", "phase", NULL)), "   %s",
+                 object_text(release, "not begun", "status", "phase", NULL));
+    if (!str_equal(took, "-"))
+        output_add(&cli->out, "   took %s", took);
+    if (approver)
+        output_add(&cli->out, "   approved by %s", approver);
+    output_end(&cli->out);
+    plan_view_results(&cli->out, release, &view);
+    if (value_path(release, "status", "plan", NULL))
+        plan_view_summary(&cli->out, release);
+    output_line(&cli->out, "%s", line);
+}
+
+/* NAME is a Release, NAME@N a revision of a Spec, a Spec's name its latest. */
+static int find_release(struct session *session, const struct target *target,
+                        const struct value **ret, struct error *error)
+{
+    _cleanup_(objects_done) struct objects releases = {0};
+    int r;
+
+    if (target->revision)
+        return revision_get(session, target, target->revision, ret, error);
+    if (release_get(session, target->namespace_name, target->name, ret, NULL) == 0)
+        return 0;
+    r = release_list(session, target, &releases, error);
+    for (size_t i = releases.count; r == 0 && i-- > 0;)
+        if (release_is_record(releases.items[i])) {
+            *ret = value_ref(releases.items[i]);
+            return 0;
+        }
+    if (r < 0)
+        return r;
+    err_set(error, ERR_NOT_FOUND, "NotFound",
+            "there is no Release \"%s\" in the namespace %s, and "
+            "no Spec of that name that has one",
+            target->name, target->namespace_name);
+    err_hint(error, "kubectl kusion status -n %s", target->namespace_name);
+    return ERR_NOT_FOUND;
+}
+
+int run_show(struct cli *cli, struct error *error)
+{
+    _cleanup_(session_done) struct session session = {0};
+    _cleanup_(target_done) struct target target = {0};
+    _cleanup_value_ const struct value *release = NULL;
+    int r = session_open(cli, &session, error);
+
+    if (r == 0)
+        r = target_parse(&session, cli->arguments[0], &target, error);
+    if (r == 0)
+        r = find_release(&session, &target, &release, error);
+    if (r < 0)
+        return r;
+    if (str_equal(cli->options.output, "json"))
+        output_json(&cli->out, release, true);
+    else
+        show_release(cli, release);
+    return EXIT_DONE;
+}

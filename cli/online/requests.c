@@ -1,0 +1,185 @@
+#include "cli/online/requests.h"
+
+#include <string.h>
+
+#include "cli/frame/interrupt.h"
+#include "cli/online/plan_view.h"
+#include "cli/online/rows.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/kubernetes/client/pause.h"
+#include "runtimes/kubernetes/group.h"
+
+#define TTL          300    /* seconds in which a Preview goes that this process left behind */
+#define TIME         120000 /* ms for a Preview */
+#define UNSEEN_AFTER 20000  /* ms in which an operator that is at work has seen it */
+#define POLL_LEAST   50     /* ms between two looks */
+#define POLL_MOST    1000
+
+int request_create(struct session *session, const struct target *target,
+                   const struct release_request *request, const struct value **ret,
+                   struct error *error)
+{
+    bool is_preview = str_equal(request->operation, "Preview");
+    _cleanup_free_ char *lower = str_new(request->operation), *prefix = NULL;
+    _cleanup_value_ const struct value *revision = NULL, *ttl = NULL, *body = NULL;
+
+    lower[0] = (char)(lower[0] - 'A' + 'a');
+    prefix = str_printf("%.200s-%s-", target->name, lower);
+    if (request->to_revision)
+        revision = value_pack("I", request->to_revision);
+    if (is_preview)
+        ttl = value_pack("i", TTL);
+    body = value_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}, s:s, s:v?, s:v?, s:s?, s:v?}}",
+                      "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata",
+                      "generateName", prefix, "namespace", target->namespace_name, "spec",
+                      "specRef", "name", target->name, "operation", request->operation,
+                      "toRevision", revision, "resources", request->resources, "serviceAccountName",
+                      request->service_account, "ttlSecondsAfterFinished", ttl);
+    return session_do(session,
+                      &(struct kube_request){
+                          .method = "POST",
+                          .ref = {&kube_releases, target->namespace_name, NULL, NULL},
+                          .body = body,
+                          .field_manager = "kubectl-kusion",
+                          .strict = true,
+                      },
+                      ret, error);
+}
+
+int request_delete(struct session *session, const struct value *release, struct error *error)
+{
+    _cleanup_value_ const struct value *body = value_pack(
+        "{s:{s:v}}", "preconditions", "uid", value_path(release, "metadata", "uid", NULL));
+    int r = session_do(
+        session,
+        &(struct kube_request){
+            .method = "DELETE",
+            .ref = {&kube_releases, object_namespace(release), object_name(release), NULL},
+            .body = body,
+            .idempotent = true,
+        },
+        NULL, error);
+
+    if (r == ERR_NOT_FOUND)
+        err_clear(error);
+    return r == ERR_NOT_FOUND ? 0 : r;
+}
+
+/* ---- Previews ---- */
+
+static int unseen(const struct target *target, struct error *error)
+{
+    err_set(error, ERR_TIMEOUT, "NotSeen", "%s/%s: no operator has begun with the preview",
+            target->namespace_name, target->name);
+    err_hint(error, "kubectl kusion doctor");
+    return ERR_TIMEOUT;
+}
+
+static int too_late(const struct target *target, const struct value *release, struct error *error)
+{
+    err_set(error, ERR_TIMEOUT, "Timeout", "%s/%s: the preview has not ended in time: %s",
+            target->namespace_name, target->name,
+            object_text(release, "it waits", "status", "summary", NULL));
+    err_hint(error, "kubectl kusion preview %s -n %s --timeout 10m", target->name,
+             target->namespace_name);
+    return ERR_TIMEOUT;
+}
+
+static int await_end(struct session *session, const struct target *target,
+                     const struct value **release, struct error *error)
+{
+    int64_t began = system_clock.monotonic(&system_clock), delay = POLL_LEAST;
+    int64_t given = session->cli->options.timeout, time = given ? given : TIME;
+
+    while (!release_has_ended(*release)) {
+        const struct value *next = NULL;
+        int64_t passed = system_clock.monotonic(&system_clock) - began;
+        int r;
+
+        if (interrupt_happened())
+            return err_set(error, ERR_CANCELLED, "Interrupted", "interrupted: the preview is gone");
+        if (passed > UNSEEN_AFTER && !value_path(*release, "status", "phase", NULL))
+            return unseen(target, error);
+        if (passed > time)
+            return too_late(target, *release, error);
+        pause_for(delay, NULL);
+        delay = delay * 2 < POLL_MOST ? delay * 2 : POLL_MOST;
+        r = release_get(session, target->namespace_name, object_name(*release), &next, error);
+        if (r < 0)
+            return r;
+        value_unref(*release);
+        *release = next;
+    }
+    return 0;
+}
+
+int preview_make(struct session *session, const struct target *target,
+                 const struct release_request *request, const struct value **ret,
+                 struct error *error)
+{
+    _cleanup_value_ const struct value *release = NULL;
+    int r;
+
+    interrupt_catch();
+    r = request_create(session, target, request, &release, error);
+    if (r < 0)
+        return r;
+    r = await_end(session, target, &release, error);
+    request_delete(session, release, NULL);
+    interrupt_release();
+    if (r == 0)
+        *ret = TAKE(release);
+    return r;
+}
+
+/* ---- On the page ---- */
+
+static void show_failure(struct cli *cli, const struct value *release)
+{
+    const struct value *ready = condition_of(release, "Ready");
+    const char *message = object_text(ready, "", "message", NULL);
+    _cleanup_free_ char *line = first_line(message);
+    const char *hint = err_hints(message);
+
+    output_paint(&cli->out, STYLE_BAD, "%s: ", object_text(ready, "Failed", "reason", NULL));
+    output_line(&cli->out, "%s", line);
+    while (*hint) {
+        size_t length = strcspn(++hint, "\n");
+        _cleanup_free_ char *text = str_new_n(hint, length);
+
+        output_line(&cli->out, "next:  %s", text);
+        hint += length;
+    }
+}
+
+static int exit_of(const struct cli *cli, const struct value *release)
+{
+    if (!str_equal(object_text(release, "", "status", "phase", NULL), "succeeded") ||
+        !plan_is_complete(release))
+        return EXIT_ERROR;
+    return cli->options.detailed_exitcode && plan_has_changes(release) ? EXIT_CHANGES : EXIT_DONE;
+}
+
+int preview_show(struct cli *cli, const struct value *release, const char *title)
+{
+    struct plan_view view = {cli->options.full, cli->options.show_unchanged};
+    bool has_failed = !str_equal(object_text(release, "", "status", "phase", NULL), "succeeded");
+    const char *account = object_text(release, NULL, "status", "plan", "serviceAccountName", NULL);
+
+    if (str_equal(cli->options.output, "json")) {
+        output_json(&cli->out, value_get(release, "status"), true);
+        return exit_of(cli, release);
+    }
+    output_paint(&cli->out, STYLE_BOLD, "%s", title);
+    if (account)
+        output_add(&cli->out, "   as ServiceAccount %s", account);
+    output_end(&cli->out);
+    plan_view_results(&cli->out, release, &view);
+    if (value_path(release, "status", "plan", NULL))
+        plan_view_summary(&cli->out, release);
+    if (has_failed)
+        show_failure(cli, release);
+    output_flush(&cli->out);
+    return exit_of(cli, release);
+}

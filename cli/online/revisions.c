@@ -1,0 +1,74 @@
+#include "cli/online/revisions.h"
+
+#include "engine/base/str.h"
+
+#define RESOURCES_DIGEST "api.kusion.io/resources-digest"
+
+const struct value *revision_find(const struct objects *releases, int64_t revision)
+{
+    for (size_t i = releases->count; i-- > 0;) {
+        const struct value *release = releases->items[i];
+
+        if (release_is_record(release) &&
+            object_int(release, 0, "status", "revision", NULL) == revision)
+            return release;
+    }
+    return NULL;
+}
+
+static int missing(const struct target *target, int64_t revision, struct error *error)
+{
+    err_set(error, ERR_NOT_FOUND, "NotFound", "%s/%s has no revision %lld (any more)",
+            target->namespace_name, target->name, (long long)revision);
+    err_hint(error, "kubectl kusion history %s -n %s", target->name, target->namespace_name);
+    return ERR_NOT_FOUND;
+}
+
+int revision_get(struct session *session, const struct target *target, int64_t revision,
+                 const struct value **ret, struct error *error)
+{
+    _cleanup_(objects_done) struct objects releases = {0};
+    int r = release_list(session, target, &releases, error);
+    const struct value *found;
+
+    if (r < 0)
+        return r;
+    found = revision_find(&releases, revision);
+    if (!found)
+        return missing(target, revision, error);
+    *ret = value_ref(found);
+    return 0;
+}
+
+static const char *content_of(const struct value *release)
+{
+    return object_text(release, NULL, "metadata", "annotations", RESOURCES_DIGEST, NULL);
+}
+
+int revision_before(struct session *session, const struct target *target, const struct value *spec,
+                    int64_t *ret, struct error *error)
+{
+    _cleanup_(objects_done) struct objects releases = {0};
+    int64_t in_force = object_int(spec, 0, "status", "lastAppliedRevision", NULL);
+    int r = release_list(session, target, &releases, error);
+    const char *content;
+
+    if (r < 0)
+        return r;
+    content = content_of(revision_find(&releases, in_force));
+    for (size_t i = releases.count; i-- > 0;) {
+        const struct value *release = releases.items[i];
+
+        if (!release_is_record(release) || !content_of(release) ||
+            str_equal(content_of(release), content) ||
+            !str_equal(object_text(release, "", "status", "phase", NULL), "succeeded"))
+            continue;
+        *ret = object_int(release, 0, "status", "revision", NULL);
+        return 0;
+    }
+    err_set(error, ERR_NOT_FOUND, "NotFound",
+            "%s/%s has no earlier revision that succeeded with other resources",
+            target->namespace_name, target->name);
+    err_hint(error, "kubectl kusion history %s -n %s", target->name, target->namespace_name);
+    return ERR_NOT_FOUND;
+}

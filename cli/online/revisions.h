@@ -1,0 +1,21 @@
+/*
+ * The revisions of a Spec: records of its operations.
+ */
+#ifndef CLI_ONLINE_REVISIONS_H
+#define CLI_ONLINE_REVISIONS_H
+
+#include "cli/online/objects.h"
+
+/* The record of a revision; NULL: there is none (any more). Borrowed. */
+const struct value *revision_find(const struct objects *releases, int64_t revision);
+
+/* The same from the API server. ERR_NOT_FOUND, with those that there are. *ret: a reference. */
+int revision_get(struct session *session, const struct target *target, int64_t revision,
+                 const struct value **ret, struct error *error);
+
+/* The last revision that succeeded with other resources than those in force: where a rollback goes
+ * by default. ERR_NOT_FOUND. */
+int revision_before(struct session *session, const struct target *target, const struct value *spec,
+                    int64_t *ret, struct error *error);
+
+#endif

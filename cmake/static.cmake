@@ -1,0 +1,24 @@
+# With KUSION_STATIC, all libraries are found as archives. A library that has none is found as it is,
+# and what needs it cannot be linked: the operator (libwebsockets). glibc 2.34 and newer resolve names
+# from /etc/hosts and DNS without a shared library.
+
+if(KUSION_STATIC)
+    set(CMAKE_FIND_LIBRARY_SUFFIXES .a)
+endif()
+
+# PkgConfig::YAJL. Its archive has another name, which pkg-config does not know.
+macro(find_yajl)
+    if(KUSION_STATIC)
+        find_library(YAJL_ARCHIVE yajl_s REQUIRED)
+        add_library(PkgConfig::YAJL INTERFACE IMPORTED)
+        target_link_libraries(PkgConfig::YAJL INTERFACE ${YAJL_ARCHIVE})
+    else()
+        pkg_check_modules(YAJL REQUIRED IMPORTED_TARGET yajl)
+    endif()
+endmacro()
+
+function(link_statically program)
+    if(KUSION_STATIC AND NOT KUSION_HARDEN)
+        target_link_options(${program} PRIVATE -static)
+    endif()
+endfunction()
