@@ -1,0 +1,381 @@
+/* The rules of a chain: store.h. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/chain/private.h"
+#include "runtimes/io/random.h"
+
+#define DEADLINE_MS      60000
+#define CREATE_ATTEMPTS  4 /* of a create that is not answered */
+#define PAUSE_MS         100
+#define LONGEST_PAUSE_MS 1000
+#define NEWEST_ATTEMPTS  20 /* while the newest is deleted before it can be read */
+
+struct store_call chain_call(const struct chain_store *store, const struct store_call *call)
+{
+    struct store_call result = *call;
+
+    if (!result.deadline)
+        result.deadline = store->clock->monotonic(store->clock) + DEADLINE_MS;
+    return result;
+}
+
+int chain_damaged(const struct chain_store *store, const char *key, const char *what,
+                  struct error *error)
+{
+    _cleanup_free_ char *place = store->objects->ops->describe(store->objects, key);
+
+    return err_set(error, ERR_CORRUPT, CHAIN_CORRUPT, "%s: %s", place, what);
+}
+
+static int conflict(const struct document_name *name, struct error *error)
+{
+    return err_set(error, ERR_CONFLICT, CHAIN_CONFLICT,
+                   "%s of %s/%s was changed by another process meanwhile",
+                   document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
+}
+
+static bool is_in_doubt(int code)
+{
+    return code == ERR_UNAVAILABLE || code == ERR_TIMEOUT;
+}
+
+/* ---- Lists ---- */
+
+void chain_list_done(struct chain_list *list)
+{
+    free(list->numbers);
+    *list = (struct chain_list){0};
+}
+
+static int on_key(void *arg, const char *key, int64_t modified, struct error *error)
+{
+    struct chain_list *list = arg;
+    int64_t number;
+    size_t length;
+
+    (void)modified, (void)error;
+    if (!chain_key_parse(key, &number, &length))
+        return 0; /* not ours */
+    list->numbers = mem_grow(list->numbers, list->count, &list->capacity, sizeof(*list->numbers));
+    list->numbers[list->count++] = number;
+    return 0;
+}
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const int64_t *left = a, *right = b;
+
+    return (*left > *right) - (*left < *right);
+}
+
+int chain_list_read(struct chain_store *store, const char *prefix, const struct store_call *call,
+                    struct chain_list *ret, struct error *error)
+{
+    int r;
+
+    ret->count = 0;
+    r = store->objects->ops->list(store->objects, prefix, on_key, ret, call, error);
+    if (r == 0 && ret->count)
+        qsort(ret->numbers, ret->count, sizeof(*ret->numbers), compare_numbers);
+    return r;
+}
+
+static int64_t newest_of(const struct chain_list *list)
+{
+    return list->count ? list->numbers[list->count - 1] : 0;
+}
+
+/* ---- Reading ---- */
+
+static bool is_name(const struct document_name *a, const struct document_name *b)
+{
+    return a->kind == b->kind && str_equal(a->item, b->item) &&
+           str_equal(a->spec.name, b->spec.name) &&
+           str_equal(a->spec.namespace_name, b->spec.namespace_name);
+}
+
+static void see(struct chain_seen *seen, int64_t number, const struct object_head *head)
+{
+    *seen = (struct chain_seen){.number = number, .is_removed = head->is_removed};
+    str_copy(seen->ids[seen->n_ids++], ID_SIZE, head->id);
+    for (size_t i = 0; i < head->n_ancestors && seen->n_ids < ANCESTORS; i++)
+        str_copy(seen->ids[seen->n_ids++], ID_SIZE, head->ancestors[i]);
+}
+
+/* Nobody knows the write id of an object whose head is damaged. */
+static void see_damage(struct chain_seen *seen, int64_t number)
+{
+    *seen = (struct chain_seen){.number = number, .is_damaged = true};
+}
+
+/* What is wrong with the newest object of a list; NULL: nothing. */
+static const char *problem_of(const struct chain_list *list, const struct document_name *name,
+                              const struct object_head *head)
+{
+    if (!is_name(&head->name.name, name) || head->number != newest_of(list))
+        return "it is damaged: it is of another document, or has another number";
+    if (list->count == 1 && !head->is_removed)
+        return "the objects before it are missing: another program deleted them, or a rule of the "
+               "bucket; or this one was created days after it was sent";
+    return NULL;
+}
+
+static int read_object(struct chain_store *store, const struct document_name *name, const char *key,
+                       const struct chain_list *list, struct chain_seen *ret_seen,
+                       struct buf *bytes, struct object_head *head, struct error *error)
+{
+    const char *problem;
+
+    see_damage(ret_seen, newest_of(list));
+    if (!object_head_parse(bytes, head))
+        return chain_damaged(store, key, "its head is damaged, or of another version's format",
+                             error);
+    problem = problem_of(list, name, head);
+    see(ret_seen, newest_of(list), head);
+    ret_seen->is_damaged = problem != NULL;
+    return problem ? chain_damaged(store, key, problem, error) : 0;
+}
+
+int chain_read_newest(struct chain_store *store, const struct document_name *name,
+                      const char *prefix, const struct store_call *call,
+                      struct chain_seen *ret_seen, struct buf *ret_bytes,
+                      struct object_head *ret_head, struct error *error)
+{
+    _cleanup_(chain_list_done) struct chain_list list = {0};
+
+    for (unsigned i = 0; i < NEWEST_ATTEMPTS; i++) {
+        struct error problem = {0};
+        _cleanup_free_ char *key = NULL;
+        int r = chain_list_read(store, prefix, call, &list, error);
+
+        if (r < 0)
+            return r;
+        *ret_seen = (struct chain_seen){0};
+        if (!list.count)
+            return 0;
+        key = chain_key(prefix, newest_of(&list));
+        buf_done(ret_bytes);
+        buf_init(ret_bytes, OBJECT_BYTES);
+        r = store->objects->ops->get(store->objects, key, ret_bytes, call, &problem);
+        if (r == 0)
+            return read_object(store, name, key, &list, ret_seen, ret_bytes, ret_head, error);
+        if (r != ERR_NOT_FOUND)
+            return err_copy(error, &problem);
+    }
+    return err_set(error, ERR_UNAVAILABLE, NULL,
+                   "%s of %s/%s: each object was deleted before it could be read",
+                   document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
+}
+
+/* ---- Creating ---- */
+
+static void draw_id(char ret[ID_SIZE])
+{
+    snprintf(ret, ID_SIZE, "%016" PRIx64 "%016" PRIx64, random_below(UINT64_MAX),
+             random_below(UINT64_MAX));
+}
+
+/* Whose the object is. 1: of the write with that id; 0: of another one, or nobody knows;
+ * ERR_NOT_FOUND, or the error of the get. */
+static int is_written_by(struct chain_store *store, const char *key, const char *id,
+                         const struct store_call *call, struct error *error)
+{
+    _cleanup_buf_ struct buf bytes;
+    struct object_head head = {0};
+    int r;
+
+    buf_init(&bytes, OBJECT_BYTES);
+    r = store->objects->ops->get(store->objects, key, &bytes, call, error);
+    if (r < 0)
+        return r;
+    r = object_head_parse(&bytes, &head) && str_equal(head.id, id);
+    object_head_done(&head);
+    return r;
+}
+
+static bool pause_before(const struct chain_store *store, unsigned attempt,
+                         const struct store_call *call)
+{
+    int64_t delay = backoff_delay(attempt, PAUSE_MS, LONGEST_PAUSE_MS);
+    int64_t until = store->clock->monotonic(store->clock) + delay;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_cond_t never;
+
+    if (until >= call->deadline)
+        return false;
+    pthread_cond_init(&never, NULL);
+    pthread_mutex_lock(&lock);
+    while (store->clock->monotonic(store->clock) < until)
+        store->clock->wait(store->clock, &never, &lock, until);
+    pthread_mutex_unlock(&lock);
+    pthread_cond_destroy(&never);
+    return true;
+}
+
+/* Creates the object, whose write id is known, so that it can be repeated. ERR_CONFLICT: the number
+ * is another one's, or was. */
+static int create(struct chain_store *store, const struct document_name *name, const char *key,
+                  const char *id, const struct buf *bytes, const struct store_call *call,
+                  struct error *error)
+{
+    struct objects *objects = store->objects;
+
+    for (unsigned attempt = 0;; attempt++) {
+        struct error problem = {0};
+        int r = objects->ops->create(objects, key, bytes, call, &problem), whose;
+
+        if (r == 0)
+            return 0;
+        if (r != ERR_EXISTS && !is_in_doubt(r))
+            return err_copy(error, &problem);
+        /* It may be our own: the request may have been repeated on its way. */
+        whose = is_written_by(store, key, id, call, NULL);
+        if (whose == 1)
+            return 0;
+        if (whose == 0 || (r == ERR_EXISTS && whose == ERR_NOT_FOUND))
+            return conflict(name, error);
+        if (attempt + 1 == CREATE_ATTEMPTS || !pause_before(store, attempt, call)) {
+            if (r == ERR_EXISTS)
+                return err_set(error, ERR_UNAVAILABLE, NULL,
+                               "%s of %s/%s: nobody knows whose the next number is",
+                               document_kind_name(name->kind), name->spec.namespace_name,
+                               name->spec.name);
+            return err_copy(error, &problem);
+        }
+    }
+}
+
+/* What the newest object, which has a higher number, says of the write number: 0: it was built
+ * upon; ERR_CONFLICT; ERR_NOT_FOUND: it is gone again; ERR_UNAVAILABLE: it does not say. */
+static int ask_newest(struct chain_store *store, const struct document_name *name,
+                      const char *prefix, int64_t newest, int64_t number, const char *id,
+                      const struct store_call *call, struct error *error)
+{
+    _cleanup_free_ char *key = chain_key(prefix, newest);
+    _cleanup_buf_ struct buf bytes;
+    struct object_head head = {0};
+    size_t distance = (size_t)(newest - number);
+    int r;
+
+    buf_init(&bytes, OBJECT_BYTES);
+    r = store->objects->ops->get(store->objects, key, &bytes, call, error);
+    if (r < 0)
+        return r;
+    if (!object_head_parse(&bytes, &head))
+        r = ERR_UNAVAILABLE;
+    else if (distance <= head.n_ancestors)
+        r = str_equal(head.ancestors[distance - 1], id) ? 0 : ERR_CONFLICT;
+    else
+        r = head.n_ancestors < ANCESTORS ? ERR_CONFLICT : ERR_UNAVAILABLE;
+    object_head_done(&head);
+    if (r == ERR_CONFLICT)
+        return conflict(name, error);
+    if (r == ERR_UNAVAILABLE)
+        return err_set(error, r, "OutcomeUnknown",
+                       "%s of %s/%s was changed many times meanwhile; it cannot be told if this "
+                       "change was among them",
+                       document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
+    return r;
+}
+
+/* Whether the write number, which was created, counts: store.h. before: what it was written after;
+ * 0: nothing may be there but itself. */
+static int verify(struct chain_store *store, const struct document_name *name, const char *prefix,
+                  int64_t before, int64_t number, const char *id, const struct store_call *call,
+                  struct chain_list *list, struct error *error)
+{
+    for (unsigned i = 0; i < NEWEST_ATTEMPTS; i++) {
+        int64_t newest;
+        int r = chain_list_read(store, prefix, call, list, error);
+
+        if (r < 0)
+            return r;
+        newest = newest_of(list);
+        if (newest > number) {
+            struct error problem = {0};
+
+            r = ask_newest(store, name, prefix, newest, number, id, call, &problem);
+            if (r == ERR_NOT_FOUND)
+                continue;
+            return err_copy(error, &problem);
+        }
+        if (newest < number || (before ? list->count < 2 || list->numbers[list->count - 2] != before
+                                       : list->count != 1))
+            return conflict(name, error);
+        return 0;
+    }
+    return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+                   "%s of %s/%s is being changed all the time; it cannot be told if this change "
+                   "was among them",
+                   document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
+}
+
+/* Creates one object, and verifies it. */
+static int add(struct chain_store *store, const struct document_name *name, const char *prefix,
+               struct chain_seen *seen, int64_t number, const struct document *document,
+               const struct store_call *call, struct chain_list *list, struct error *error)
+{
+    _cleanup_free_ char *key = chain_key(prefix, number);
+    struct object_head head = {.number = number, .n_ancestors = seen->n_ids};
+    _cleanup_buf_ struct buf bytes;
+    int r;
+
+    draw_id(head.id);
+    memcpy(head.ancestors, seen->ids, sizeof(head.ancestors));
+    head.is_removed = document == NULL;
+    buf_init(&bytes, OBJECT_BYTES);
+    object_write(&bytes, name, &head, document);
+    if (buf_overflowed(&bytes))
+        return err_set(error, ERR_TOO_LARGE, NULL, "the document has more than %zu bytes",
+                       OBJECT_BYTES);
+    r = create(store, name, key, head.id, &bytes, call, error);
+    if (r == 0)
+        r = verify(store, name, prefix, seen->number, number, head.id, call, list, error);
+    if (r == 0)
+        see(seen, number, &head);
+    else if (r == ERR_CONFLICT && is_written_by(store, key, head.id, call, NULL) == 1)
+        store->objects->ops->delete (store->objects, key, call, NULL);
+    return r;
+}
+
+int chain_extend(struct chain_store *store, const struct document_name *name, const char *prefix,
+                 struct chain_seen *seen, const struct document *document,
+                 const struct store_call *call, struct chain_list *ret_list, struct error *error)
+{
+    struct chain_seen next = *seen;
+    int r = 0;
+
+    /* An object whose head is damaged has no id that could be named. */
+    if (next.number && !next.n_ids)
+        snprintf(next.ids[next.n_ids++], ID_SIZE, "%032d", 0);
+    if (!next.number)
+        r = add(store, name, prefix, &next, store->clock->now(store->clock) * 1000, NULL, call,
+                ret_list, error);
+    if (r == 0 && next.number == NUMBER_MAXIMUM)
+        return err_set(error, ERR_INTERNAL, NULL, "there is no next number");
+    if (r == 0)
+        r = add(store, name, prefix, &next, next.number + 1, document, call, ret_list, error);
+    if (r == 0)
+        *seen = next;
+    return r;
+}
+
+void chain_purge(struct chain_store *store, const char *prefix, const struct chain_list *list,
+                 int64_t below, const struct store_call *call)
+{
+    for (size_t i = 0; i < list->count && list->numbers[i] < below; i++) {
+        _cleanup_free_ char *key = chain_key(prefix, list->numbers[i]);
+
+        if (store->objects->ops->delete (store->objects, key, call, NULL) < 0)
+            return;
+    }
+}
+
+int64_t chain_lowest_kept(const struct chain_list *list)
+{
+    return list->count > KEPT ? list->numbers[list->count - KEPT] : 0;
+}
