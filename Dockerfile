@@ -10,7 +10,7 @@ FROM ${BASE} AS build
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       gcc libc6-dev cmake ninja-build pkg-config \
-      libcurl4-openssl-dev libssl-dev libwebsockets-dev libyajl-dev libyaml-dev zlib1g-dev libzip-dev \
+      libcurl4-openssl-dev libssl-dev libwebsockets-dev libyajl-dev libyaml-dev zlib1g-dev libzip-dev libexpat1-dev \
       libprotobuf-c-dev protobuf-c-compiler \
       dpkg-dev libnghttp2-dev patch xz-utils \
       ca-certificates
