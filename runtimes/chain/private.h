@@ -2,6 +2,9 @@
 #ifndef RUNTIMES_CHAIN_PRIVATE_H
 #define RUNTIMES_CHAIN_PRIVATE_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "engine/base/hash.h"
 #include "runtimes/chain/store.h"
 
@@ -18,6 +21,8 @@ struct chain_store {
     struct store_ops ops; /* with the type of the objects */
     struct objects *objects;
     const struct clock_source *clock;
+    pthread_mutex_t lock; /* of the proof */
+    atomic_bool is_proved;
 };
 
 /* ---- key.c ---- */
@@ -111,6 +116,11 @@ int chain_damaged(const struct chain_store *store, const char *key, const char *
                   struct error *error);
 /* The call with the store's default deadline. */
 struct store_call chain_call(const struct chain_store *store, const struct store_call *call);
+
+/* ---- proof.c ---- */
+
+/* Proves the server, once. The errors of chain_store_new(). */
+int chain_prove(struct chain_store *store, const struct store_call *call, struct error *error);
 
 /* ---- list.c ---- */
 

@@ -123,6 +123,8 @@ static int begin_change(struct chain_file *file, const struct store_call *call, 
     r = check_cancel(call, error);
     if (r == 0)
         r = permit_ask(call->permit, call->use, error);
+    if (r == 0)
+        r = chain_prove(store_of(file), call, error);
     if (r == 0 && !file->has_seen)
         r = look_first(file, call, error);
     return r;
@@ -205,6 +207,7 @@ static void store_free(struct store *base)
     if (!store)
         return;
     store->objects->ops->free(store->objects);
+    pthread_mutex_destroy(&store->lock);
     free(store);
 }
 
@@ -229,7 +232,8 @@ static const struct store_ops ops = {
     .describe = store_describe,
 };
 
-struct store *chain_store_new(struct objects *objects, const struct clock_source *clock)
+struct store *chain_store_new(struct objects *objects, const struct clock_source *clock,
+                              bool is_unproved)
 {
     struct chain_store *store = NEW(struct chain_store);
 
@@ -238,5 +242,7 @@ struct store *chain_store_new(struct objects *objects, const struct clock_source
     store->base.ops = &store->ops;
     store->objects = objects;
     store->clock = clock;
+    pthread_mutex_init(&store->lock, NULL);
+    atomic_init(&store->is_proved, !is_unproved);
     return &store->base;
 }

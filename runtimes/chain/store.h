@@ -79,7 +79,14 @@
 #include "engine/base/clock.h"
 #include "runtimes/chain/objects.h"
 
-/* Takes over the objects. clock: outlives the store. The default deadline is 60 s. */
-struct store *chain_store_new(struct objects *objects, const struct clock_source *clock);
+/*
+ * Takes over the objects. clock: outlives the store. The default deadline is 60 s.
+ *
+ * is_unproved: before its first change, the store finds out if the server can be used. It creates
+ * one object eight times at once, and once more after that; exactly one may succeed. Until that was
+ * seen, changes are ERR_INVALID StoreNotConditional, or what the server's errors were.
+ */
+struct store *chain_store_new(struct objects *objects, const struct clock_source *clock,
+                              bool is_unproved);
 
 #endif

@@ -11,7 +11,7 @@
 
 static struct store *attach(void *arg)
 {
-    return chain_store_new(memory_objects_new(arg), &system_clock);
+    return chain_store_new(memory_objects_new(arg), &system_clock, false);
 }
 
 static bool damage(void *arg, const struct document_name *name, enum damage_part part,
