@@ -7,12 +7,6 @@
 
 static const struct store_call plain;
 
-void memory_objects_free_p(struct objects **objects)
-{
-    if (*objects)
-        (*objects)->ops->free(*objects);
-}
-
 struct keys {
     char *newest;
     struct objects *objects;

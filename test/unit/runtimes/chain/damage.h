@@ -11,6 +11,4 @@
 bool chain_damage(struct objects *objects, const struct document_name *name, enum damage_part part,
                   enum damage_how how, char **ret);
 
-void memory_objects_free_p(struct objects **objects);
-
 #endif

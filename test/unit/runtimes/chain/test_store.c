@@ -7,6 +7,7 @@
 #include "test/unit/engine/store_contract.h"
 #include "test/unit/runtimes/chain/damage.h"
 #include "test/unit/runtimes/chain/memory_objects.h"
+#include "test/unit/runtimes/chain/objects_contract.h"
 #include "test/unit/suite.h"
 
 static struct store *attach(void *arg)
@@ -17,9 +18,22 @@ static struct store *attach(void *arg)
 static bool damage(void *arg, const struct document_name *name, enum damage_part part,
                    enum damage_how how, char **ret)
 {
-    _cleanup_(memory_objects_free_p) struct objects *objects = memory_objects_new(arg);
+    _cleanup_(objects_free_p) struct objects *objects = memory_objects_new(arg);
 
     return chain_damage(objects, name, part, how, ret);
+}
+
+static struct objects *attach_objects(void *arg)
+{
+    return memory_objects_new(arg);
+}
+
+static void keeps_the_contract_of_objects(void)
+{
+    _cleanup_(memory_objects_medium_free_p) struct memory_objects_medium *medium =
+        memory_objects_medium_new();
+
+    objects_contract_check(&(struct objects_fixture){medium, attach_objects, 20});
 }
 
 static void keeps_the_contract(void)
@@ -40,4 +54,5 @@ static void keeps_the_contract_of_histories(void)
     store->ops->free(store);
 }
 
-SUITE(chain_store, TEST(keeps_the_contract), TEST(keeps_the_contract_of_histories))
+SUITE(chain_store, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
+      TEST(keeps_the_contract_of_histories))
