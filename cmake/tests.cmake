@@ -119,7 +119,7 @@ function(unit_tests)
         _unit_test(${folder} ${sources})
     endforeach()
     # What the tests of all chains share.
-    foreach(test runtimes_s3)
+    foreach(test runtimes_s3 runtimes_webdav)
         target_sources(test_${test} PRIVATE ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/damage.c
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/objects_contract.c
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_server.c)

@@ -13,12 +13,29 @@
 #include "test/unit/runtimes/chain/objects_contract.h"
 #include "test/unit/suite.h"
 
+/* An object makes the folders above it. */
+static void make_folder(int (*open)(const char *place, struct objects **ret, struct error *error),
+                        const char *place, const char *folder)
+{
+    struct chain_server server = {open, str_new(place)};
+    _cleanup_(objects_free_p) struct objects *objects = chain_server_attach(&server);
+    _cleanup_free_ char *key = str_printf("%s/~0", folder);
+    const struct store_call call = {0};
+    _cleanup_buf_ struct buf bytes = BUF_INIT;
+    struct error error = {0};
+
+    buf_add_str(&bytes, "x");
+    EXPECT_INT(objects->ops->create(objects, key, &bytes, &call, &error), 0, error.message);
+    chain_server_done(&server);
+}
+
 bool chain_server_find(const char *variable,
                        int (*open)(const char *place, struct objects **ret, struct error *error),
                        struct chain_server *ret)
 {
     static unsigned number;
     const char *place = getenv(variable), *query;
+    _cleanup_free_ char *folder = NULL;
 
     if (!place || !*place) {
         printf("server: skipped: %s is not set\n", variable);
@@ -26,8 +43,10 @@ bool chain_server_find(const char *variable,
     }
     query = strchrnul(place, '?');
     ret->open = open;
-    ret->place = str_printf("%.*s/%d-%lld-%u%s", (int)(query - place), place, getpid(),
-                            (long long)system_clock.monotonic(&system_clock), number++, query);
+    folder = str_printf("%d-%lld-%u", getpid(), (long long)system_clock.monotonic(&system_clock),
+                        number++);
+    make_folder(open, place, folder);
+    ret->place = str_printf("%.*s/%s%s", (int)(query - place), place, folder, query);
     return true;
 }
 
