@@ -100,7 +100,8 @@ static bool is_name(const struct document_name *a, const struct document_name *b
 
 static void see(struct chain_seen *seen, int64_t number, const struct object_head *head)
 {
-    *seen = (struct chain_seen){.number = number, .is_removed = head->is_removed};
+    *seen = (struct chain_seen){
+        .number = number, .written = head->written, .is_removed = head->is_removed};
     str_copy(seen->ids[seen->n_ids++], ID_SIZE, head->id);
     for (size_t i = 0; i < head->n_ancestors && seen->n_ids < ANCESTORS; i++)
         str_copy(seen->ids[seen->n_ids++], ID_SIZE, head->ancestors[i]);
@@ -150,11 +151,12 @@ int chain_read_newest(struct chain_store *store, const struct document_name *nam
     for (unsigned i = 0; i < NEWEST_ATTEMPTS; i++) {
         struct error problem = {0};
         _cleanup_free_ char *key = NULL;
+        int64_t now = store->clock->now(store->clock);
         int r = chain_list_read(store, prefix, call, &list, error);
 
         if (r < 0)
             return r;
-        *ret_seen = (struct chain_seen){0};
+        *ret_seen = (struct chain_seen){.looked = now};
         if (!list.count)
             return 0;
         key = chain_key(prefix, newest_of(&list));
@@ -249,16 +251,31 @@ static int create(struct chain_store *store, const struct document_name *name, c
     }
 }
 
-/* What the newest object, which has a higher number, says of the write number: 0: it was built
- * upon; ERR_CONFLICT; ERR_NOT_FOUND: it is gone again; ERR_UNAVAILABLE: it does not say. */
+static int unknown(const struct document_name *name, struct error *error)
+{
+    return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+                   "%s of %s/%s was changed many times meanwhile; it cannot be told if this change "
+                   "was among them",
+                   document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
+}
+
+static bool has_ancestor(const struct object_head *head, const char *id)
+{
+    for (size_t i = 0; i < head->n_ancestors; i++)
+        if (str_equal(head->ancestors[i], id))
+            return true;
+    return false;
+}
+
+/* What the newest object, which has a higher number, says of a write: 0: it was built upon;
+ * ERR_CONFLICT; ERR_NOT_FOUND: it is gone again; ERR_UNAVAILABLE: it does not say. */
 static int ask_newest(struct chain_store *store, const struct document_name *name,
-                      const char *prefix, int64_t newest, int64_t number, const char *id,
+                      const char *prefix, int64_t newest, const char *id,
                       const struct store_call *call, struct error *error)
 {
     _cleanup_free_ char *key = chain_key(prefix, newest);
     _cleanup_buf_ struct buf bytes;
     struct object_head head = {0};
-    size_t distance = (size_t)(newest - number);
     int r;
 
     buf_init(&bytes, OBJECT_BYTES);
@@ -266,79 +283,116 @@ static int ask_newest(struct chain_store *store, const struct document_name *nam
     if (r < 0)
         return r;
     if (!object_head_parse(&bytes, &head))
-        r = ERR_UNAVAILABLE;
-    else if (distance <= head.n_ancestors)
-        r = str_equal(head.ancestors[distance - 1], id) ? 0 : ERR_CONFLICT;
+        r = unknown(name, error);
+    else if (has_ancestor(&head, id))
+        r = 0;
+    else if (head.n_ancestors == ANCESTORS)
+        r = unknown(name, error);
     else
-        r = head.n_ancestors < ANCESTORS ? ERR_CONFLICT : ERR_UNAVAILABLE;
+        r = conflict(name, error);
     object_head_done(&head);
-    if (r == ERR_CONFLICT)
-        return conflict(name, error);
-    if (r == ERR_UNAVAILABLE)
-        return err_set(error, r, "OutcomeUnknown",
-                       "%s of %s/%s was changed many times meanwhile; it cannot be told if this "
-                       "change was among them",
-                       document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
     return r;
 }
 
-/* Whether the write number, which was created, counts: store.h. before: what it was written after;
- * 0: nothing may be there but itself. */
-static int verify(struct chain_store *store, const struct document_name *name, const char *prefix,
-                  int64_t before, int64_t number, const char *id, const struct store_call *call,
-                  struct chain_list *list, struct error *error)
+/* A tombstone that may be deleted soon, or was. */
+static bool is_old_tombstone(const struct chain_store *store, const struct chain_seen *seen)
 {
+    int64_t age = store->clock->now(store->clock) - seen->written;
+
+    return seen->is_removed && (age > TOMBSTONE_GOOD_MS || age < -TOMBSTONE_GOOD_MS);
+}
+
+/* Whether a write, which was created, counts: store.h. seen: what it was written after; the list:
+ * the chain since. ERR_CONFLICT: it does not, and *ret_is_newest says if readers see it. */
+static int verify(struct chain_store *store, const struct document_name *name, const char *prefix,
+                  const struct chain_seen *seen, int64_t number, const char *id, bool is_document,
+                  const struct store_call *call, struct chain_list *list, bool *ret_is_newest,
+                  struct error *error)
+{
+    *ret_is_newest = false;
     for (unsigned i = 0; i < NEWEST_ATTEMPTS; i++) {
-        int64_t newest;
+        struct error problem = {0};
         int r = chain_list_read(store, prefix, call, list, error);
 
         if (r < 0)
             return r;
-        newest = newest_of(list);
-        if (newest > number) {
-            struct error problem = {0};
-
-            r = ask_newest(store, name, prefix, newest, number, id, call, &problem);
+        if (newest_of(list) > number) {
+            r = ask_newest(store, name, prefix, newest_of(list), id, call, &problem);
             if (r == ERR_NOT_FOUND)
                 continue;
             return err_copy(error, &problem);
         }
-        if (newest < number || (before ? list->count < 2 || list->numbers[list->count - 2] != before
-                                       : list->count != 1))
+        *ret_is_newest = newest_of(list) == number;
+        if (!*ret_is_newest)
+            return conflict(name, error);
+        if (!seen->number)
+            return list->count == 1 ? 0 : conflict(name, error);
+        if (is_document && (list->count < 2 || list->numbers[list->count - 2] != seen->number ||
+                            is_old_tombstone(store, seen)))
             return conflict(name, error);
         return 0;
     }
-    return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
-                   "%s of %s/%s is being changed all the time; it cannot be told if this change "
-                   "was among them",
-                   document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
+    return unknown(name, error);
 }
 
-/* Creates one object, and verifies it. */
-static int add(struct chain_store *store, const struct document_name *name, const char *prefix,
-               struct chain_seen *seen, int64_t number, const struct document *document,
-               const struct store_call *call, struct chain_list *list, struct error *error)
+static int create_object(struct chain_store *store, const struct document_name *name,
+                         const char *prefix, const struct chain_seen *seen, int64_t number,
+                         const struct document *document, const struct store_call *call,
+                         struct object_head *ret_head, struct error *error)
 {
     _cleanup_free_ char *key = chain_key(prefix, number);
-    struct object_head head = {.number = number, .n_ancestors = seen->n_ids};
     _cleanup_buf_ struct buf bytes;
-    int r;
 
-    draw_id(head.id);
-    memcpy(head.ancestors, seen->ids, sizeof(head.ancestors));
-    head.is_removed = document == NULL;
+    *ret_head = (struct object_head){.number = number,
+                                     .written = store->clock->now(store->clock),
+                                     .n_ancestors = seen->n_ids,
+                                     .is_removed = document == NULL};
+    draw_id(ret_head->id);
+    memcpy(ret_head->ancestors, seen->ids, sizeof(ret_head->ancestors));
     buf_init(&bytes, OBJECT_BYTES);
-    object_write(&bytes, name, &head, document);
+    object_write(&bytes, name, ret_head, document);
     if (buf_overflowed(&bytes))
         return err_set(error, ERR_TOO_LARGE, NULL, "the document has more than %zu bytes",
                        OBJECT_BYTES);
-    r = create(store, name, key, head.id, &bytes, call, error);
-    if (r == 0)
-        r = verify(store, name, prefix, seen->number, number, head.id, call, list, error);
+    return create(store, name, key, ret_head->id, &bytes, call, error);
+}
+
+/* Takes an object back that does not count. If readers see it, its number is followed by a
+ * tombstone first, unless somebody has written after it already. */
+static void withdraw(struct chain_store *store, const struct document_name *name,
+                     const char *prefix, const struct object_head *head, bool is_newest,
+                     const struct store_call *call)
+{
+    _cleanup_free_ char *key = chain_key(prefix, head->number);
+    struct chain_seen seen = {0};
+    struct object_head tombstone;
+
+    if (head->is_removed)
+        return; /* it hides nothing, and tidy deletes it */
+    see(&seen, head->number, head);
+    if (!is_newest || create_object(store, name, prefix, &seen, chain_next(&seen), NULL, call,
+                                    &tombstone, NULL) == 0)
+        store->objects->ops->delete (store->objects, key, call, NULL);
+}
+
+/* Creates one object after *seen, and verifies it. */
+static int add(struct chain_store *store, const struct document_name *name, const char *prefix,
+               struct chain_seen *seen, const struct document *document,
+               const struct store_call *call, struct chain_list *list, struct error *error)
+{
+    struct object_head head;
+    int64_t number = chain_next(seen);
+    bool is_newest;
+    int r = create_object(store, name, prefix, seen, number, document, call, &head, error);
+
+    if (r < 0)
+        return r;
+    r = verify(store, name, prefix, seen, number, head.id, document != NULL, call, list, &is_newest,
+               error);
     if (r == 0)
         see(seen, number, &head);
-    else if (r == ERR_CONFLICT && is_written_by(store, key, head.id, call, NULL) == 1)
-        store->objects->ops->delete (store->objects, key, call, NULL);
+    else if (r == ERR_CONFLICT)
+        withdraw(store, name, prefix, &head, is_newest, call);
     return r;
 }
 
@@ -353,12 +407,12 @@ int chain_extend(struct chain_store *store, const struct document_name *name, co
     if (next.number && !next.n_ids)
         snprintf(next.ids[next.n_ids++], ID_SIZE, "%032d", 0);
     if (!next.number)
-        r = add(store, name, prefix, &next, store->clock->now(store->clock) * 1000, NULL, call,
-                ret_list, error);
-    if (r == 0 && next.number == NUMBER_MAXIMUM)
-        return err_set(error, ERR_INTERNAL, NULL, "there is no next number");
+        r = add(store, name, prefix, &next, NULL, call, ret_list, error);
+    /* One more, which is young: nobody deletes it while it is written after. */
+    if (r == 0 && document && is_old_tombstone(store, &next))
+        r = add(store, name, prefix, &next, NULL, call, ret_list, error);
     if (r == 0)
-        r = add(store, name, prefix, &next, next.number + 1, document, call, ret_list, error);
+        r = add(store, name, prefix, &next, document, call, ret_list, error);
     if (r == 0)
         *seen = next;
     return r;

@@ -95,6 +95,18 @@ char *chain_key(const char *prefix, int64_t number)
     return str_printf("%s%0*" PRId64, prefix, NUMBER_DIGITS, number);
 }
 
+/* Where chains begin that are begun on one day. */
+#define NUMBERS_OF_A_DAY INT64_C(10000000000)
+
+int64_t chain_next(const struct chain_seen *seen)
+{
+    if (!seen->number)
+        return (seen->looked / DAY_MS - 1) * NUMBERS_OF_A_DAY;
+    if (seen->is_removed && seen->number % NUMBERS_OF_A_DAY == 0)
+        return seen->number + NUMBERS_OF_A_DAY;
+    return seen->number + 1;
+}
+
 bool chain_key_parse(const char *key, int64_t *ret_number, size_t *ret_length)
 {
     const char *mark = strrchr(key, '~');

@@ -6,9 +6,6 @@
 #include "engine/base/str.h"
 #include "runtimes/chain/private.h"
 
-/* Of what is alone: a tombstone, or what a killed create left. */
-#define KEEP_MS (INT64_C(24) * 3600 * 1000)
-
 /* One chain, as its keys show it. */
 struct chain {
     char *prefix;
@@ -175,7 +172,7 @@ int chain_documents(struct store *base, enum document_kind kind, const struct sp
 
 static bool is_old(const struct chain_store *store, int64_t modified)
 {
-    return modified > 0 && modified + KEEP_MS < store->clock->now(store->clock);
+    return modified > 0 && modified + TOMBSTONE_KEPT_MS < store->clock->now(store->clock);
 }
 
 /* Deletes a tombstone that is alone; anything else stays, and is damage. */
@@ -192,7 +189,7 @@ static int forget_tombstone(struct chain_store *store, const struct chain *chain
     r = store->objects->ops->get(store->objects, key, &bytes, call, &problem);
     if (r < 0)
         return r == ERR_NOT_FOUND ? 0 : err_copy(error, &problem);
-    if (object_head_parse(&bytes, &head) && head.is_removed)
+    if (object_head_parse(&bytes, &head) && head.is_removed && is_old(store, head.written))
         r = store->objects->ops->delete (store->objects, key, call, error);
     object_head_done(&head);
     return r;

@@ -6,9 +6,10 @@
  *     namespace team
  *     name web
  *     item web-1                (if it has one)
- *     number 1796000000000001
+ *     number 0207840000000001
+ *     written 1796000000000     (ms since 1970, by the writer's clock)
  *     id 32 hexadecimal digits
- *     before ID                 (for number - 1, - 2, …: up to ANCESTORS)
+ *     before ID                 (of the object before it, and before that: up to ANCESTORS)
  *     open LENGTH SHA256        (or both in one: "removed yes")
  *     secret LENGTH SHA256
  *     checksum SHA256           (of the lines before it)
@@ -62,7 +63,8 @@ void object_write(struct buf *to, const struct document_name *name, const struct
     add_word(to, "name", name->spec.name);
     if (name->item)
         add_word(to, "item", name->item);
-    buf_printf(to, "number %" PRId64 "\nid %s\n", head->number, head->id);
+    buf_printf(to, "number %" PRId64 "\nwritten %" PRId64 "\nid %s\n", head->number, head->written,
+               head->id);
     for (size_t i = 0; i < head->n_ancestors; i++)
         buf_printf(to, "before %s\n", head->ancestors[i]);
     if (document) {
@@ -152,6 +154,8 @@ static bool parse_line(const char *key, const char *rest, struct object_head *he
         return parse_word(rest, &head->name.item);
     if (str_equal(key, "number"))
         return str_to_int64(rest, &head->number) && head->number > 0;
+    if (str_equal(key, "written"))
+        return str_to_int64(rest, &head->written);
     if (str_equal(key, "id"))
         return is_id(rest) && str_copy(head->id, ID_SIZE, rest);
     if (str_equal(key, "before"))

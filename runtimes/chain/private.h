@@ -11,10 +11,13 @@
 #define CHAIN_CORRUPT  "StateCorrupt"  /* reason of ERR_CORRUPT */
 #define CHAIN_CONFLICT "StateConflict" /* reason of ERR_CONFLICT */
 
-#define KEPT           3                         /* newest objects of a chain that a write leaves */
-#define ANCESTORS      8                         /* write ids that an object names */
-#define ID_SIZE        33                        /* 32 hexadecimal digits */
-#define NUMBER_MAXIMUM INT64_C(9999999999999999) /* 16 digits: the year 2286 */
+#define KEPT      3  /* newest objects of a chain that a write leaves */
+#define ANCESTORS 8  /* write ids that an object names */
+#define ID_SIZE   33 /* 32 hexadecimal digits */
+#define DAY_MS    (INT64_C(24) * 3600 * 1000)
+/* A tombstone is written after for a day, and deleted after three. */
+#define TOMBSTONE_GOOD_MS DAY_MS
+#define TOMBSTONE_KEPT_MS (3 * DAY_MS)
 
 struct chain_store {
     struct store base;
@@ -53,8 +56,9 @@ char *chain_unword(const char *word);
 struct object_head {
     struct chain_name name;
     int64_t number;
+    int64_t written; /* ms since 1970 */
     char id[ID_SIZE];
-    char ancestors[ANCESTORS][ID_SIZE]; /* of number - 1, number - 2, … */
+    char ancestors[ANCESTORS][ID_SIZE]; /* of the object before it, and before that */
     size_t n_ancestors;
     bool is_removed; /* a tombstone: it has no sections */
     struct {
@@ -87,12 +91,17 @@ int chain_list_read(struct chain_store *store, const char *prefix, const struct 
 
 /* What a handle saw as the newest object of its chain. */
 struct chain_seen {
-    int64_t number; /* 0: there is no chain */
+    int64_t number;  /* 0: there is no chain */
+    int64_t written; /* ms since 1970; 0: unknown, as its head is damaged */
+    int64_t looked;  /* if there is no chain: when that was asked, ms since 1970 */
     bool is_removed;
     bool is_damaged;
-    char ids[ANCESTORS][ID_SIZE]; /* its write id, and those of the numbers before it */
+    char ids[ANCESTORS][ID_SIZE]; /* its write id, and those of the objects before it */
     size_t n_ids;
 };
+
+/* The number of the next object. */
+int64_t chain_next(const struct chain_seen *seen);
 
 /* Reads the newest object. ret_bytes, ret_head: its bytes and head, if seen->number is not 0. The
  * head of a damaged one is empty. ERR_CORRUPT: *ret_seen is set. */

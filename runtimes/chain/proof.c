@@ -91,8 +91,8 @@ static int judge(struct chain_store *store, const char *key, struct attempt *att
 
 static int prove(struct chain_store *store, const struct store_call *call, struct error *error)
 {
-    _cleanup_free_ char *key =
-        str_printf(OBJECT_UNFINISHED "probe~%016" PRIu64, random_below((uint64_t)NUMBER_MAXIMUM));
+    _cleanup_free_ char *key = str_printf(OBJECT_UNFINISHED "probe~%016" PRIu64,
+                                          random_below(UINT64_C(10000000000000000)));
     struct attempt attempts[CREATES];
     pthread_t threads[CREATES];
     size_t started = 0;
