@@ -122,7 +122,8 @@ function(unit_tests)
     foreach(test runtimes_s3 runtimes_webdav)
         target_sources(test_${test} PRIVATE ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/damage.c
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/objects_contract.c
-                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_server.c)
+                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_server.c
+                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_races.c)
     endforeach()
     _children()
     # test_no_threads.c refuses threads.

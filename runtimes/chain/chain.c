@@ -98,19 +98,22 @@ static bool is_name(const struct document_name *a, const struct document_name *b
            str_equal(a->spec.namespace_name, b->spec.namespace_name);
 }
 
-static void see(struct chain_seen *seen, int64_t number, const struct object_head *head)
+static void see(struct chain_seen *seen, int64_t number, int64_t looked,
+                const struct object_head *head)
 {
-    *seen = (struct chain_seen){
-        .number = number, .written = head->written, .is_removed = head->is_removed};
+    *seen = (struct chain_seen){.number = number,
+                                .written = head->written,
+                                .looked = looked,
+                                .is_removed = head->is_removed};
     str_copy(seen->ids[seen->n_ids++], ID_SIZE, head->id);
     for (size_t i = 0; i < head->n_ancestors && seen->n_ids < ANCESTORS; i++)
         str_copy(seen->ids[seen->n_ids++], ID_SIZE, head->ancestors[i]);
 }
 
 /* Nobody knows the write id of an object whose head is damaged. */
-static void see_damage(struct chain_seen *seen, int64_t number)
+static void see_damage(struct chain_seen *seen, int64_t number, int64_t looked)
 {
-    *seen = (struct chain_seen){.number = number, .is_damaged = true};
+    *seen = (struct chain_seen){.number = number, .looked = looked, .is_damaged = true};
 }
 
 /* What is wrong with the newest object of a list; NULL: nothing. */
@@ -131,14 +134,27 @@ static int read_object(struct chain_store *store, const struct document_name *na
 {
     const char *problem;
 
-    see_damage(ret_seen, newest_of(list));
+    see_damage(ret_seen, newest_of(list), ret_seen->looked);
     if (!object_head_parse(bytes, head))
         return chain_damaged(store, key, "its head is damaged, or of another version's format",
                              error);
     problem = problem_of(list, name, head);
-    see(ret_seen, newest_of(list), head);
+    see(ret_seen, newest_of(list), ret_seen->looked, head);
     ret_seen->is_damaged = problem != NULL;
     return problem ? chain_damaged(store, key, problem, error) : 0;
+}
+
+/* What a chain begins with is followed by a number of another day, which must not be above a chain
+ * that has begun since the list. ERR_NOT_FOUND: it is not the newest any more. */
+static int confirm_newest(struct chain_store *store, const char *prefix, int64_t number,
+                          const struct store_call *call, struct error *error)
+{
+    _cleanup_(chain_list_done) struct chain_list list = {0};
+    int r = chain_list_read(store, prefix, call, &list, error);
+
+    if (r == 0 && newest_of(&list) != number)
+        return err_set(error, ERR_NOT_FOUND, NULL, "there is a newer one");
+    return r;
 }
 
 int chain_read_newest(struct chain_store *store, const struct document_name *name,
@@ -164,11 +180,14 @@ int chain_read_newest(struct chain_store *store, const struct document_name *nam
         buf_init(ret_bytes, OBJECT_BYTES);
         r = store->objects->ops->get(store->objects, key, ret_bytes, call, &problem);
         if (r == 0)
-            return read_object(store, name, key, &list, ret_seen, ret_bytes, ret_head, error);
+            r = read_object(store, name, key, &list, ret_seen, ret_bytes, ret_head, &problem);
+        if (r == 0 && chain_is_beginning(ret_seen))
+            r = confirm_newest(store, prefix, ret_seen->number, call, &problem);
         if (r != ERR_NOT_FOUND)
             return err_copy(error, &problem);
+        object_head_done(ret_head);
     }
-    return err_set(error, ERR_UNAVAILABLE, NULL,
+    return err_set(error, ERR_UNAVAILABLE, CHAIN_BUSY,
                    "%s of %s/%s: each object was deleted before it could be read",
                    document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
 }
@@ -218,8 +237,8 @@ static bool pause_before(const struct chain_store *store, unsigned attempt,
     return true;
 }
 
-/* Creates the object, whose write id is known, so that it can be repeated. ERR_CONFLICT: the number
- * is another one's, or was. */
+/* Creates the object, whose write id is known, so that it can be repeated. 0: it is there, or was.
+ * ERR_CONFLICT: the number is another one's. */
 static int create(struct chain_store *store, const struct document_name *name, const char *key,
                   const char *id, const struct buf *bytes, const struct store_call *call,
                   struct error *error)
@@ -238,11 +257,13 @@ static int create(struct chain_store *store, const struct document_name *name, c
         whose = is_written_by(store, key, id, call, NULL);
         if (whose == 1)
             return 0;
-        if (whose == 0 || (r == ERR_EXISTS && whose == ERR_NOT_FOUND))
+        if (whose == 0)
             return conflict(name, error);
+        if (r == ERR_EXISTS && whose == ERR_NOT_FOUND)
+            return 0; /* it was deleted since: what is newer knows if it was ours */
         if (attempt + 1 == CREATE_ATTEMPTS || !pause_before(store, attempt, call)) {
             if (r == ERR_EXISTS)
-                return err_set(error, ERR_UNAVAILABLE, NULL,
+                return err_set(error, ERR_UNAVAILABLE, CHAIN_IN_DOUBT,
                                "%s of %s/%s: nobody knows whose the next number is",
                                document_kind_name(name->kind), name->spec.namespace_name,
                                name->spec.name);
@@ -253,7 +274,7 @@ static int create(struct chain_store *store, const struct document_name *name, c
 
 static int unknown(const struct document_name *name, struct error *error)
 {
-    return err_set(error, ERR_UNAVAILABLE, "OutcomeUnknown",
+    return err_set(error, ERR_UNAVAILABLE, CHAIN_IN_DOUBT,
                    "%s of %s/%s was changed many times meanwhile; it cannot be told if this change "
                    "was among them",
                    document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
@@ -294,12 +315,17 @@ static int ask_newest(struct chain_store *store, const struct document_name *nam
     return r;
 }
 
+static bool is_long_ago(const struct chain_store *store, int64_t then)
+{
+    int64_t age = store->clock->now(store->clock) - then;
+
+    return age > GOOD_MS || age < -GOOD_MS;
+}
+
 /* A tombstone that may be deleted soon, or was. */
 static bool is_old_tombstone(const struct chain_store *store, const struct chain_seen *seen)
 {
-    int64_t age = store->clock->now(store->clock) - seen->written;
-
-    return seen->is_removed && (age > TOMBSTONE_GOOD_MS || age < -TOMBSTONE_GOOD_MS);
+    return seen->is_removed && is_long_ago(store, seen->written);
 }
 
 /* Whether a write, which was created, counts: store.h. seen: what it was written after; the list:
@@ -328,7 +354,7 @@ static int verify(struct chain_store *store, const struct document_name *name, c
         if (!seen->number)
             return list->count == 1 ? 0 : conflict(name, error);
         if (is_document && (list->count < 2 || list->numbers[list->count - 2] != seen->number ||
-                            is_old_tombstone(store, seen)))
+                            is_old_tombstone(store, seen) || is_long_ago(store, seen->looked)))
             return conflict(name, error);
         return 0;
     }
@@ -336,10 +362,11 @@ static int verify(struct chain_store *store, const struct document_name *name, c
 }
 
 static int create_object(struct chain_store *store, const struct document_name *name,
-                         const char *prefix, const struct chain_seen *seen, int64_t number,
+                         const char *prefix, const struct chain_seen *seen,
                          const struct document *document, const struct store_call *call,
                          struct object_head *ret_head, struct error *error)
 {
+    int64_t number = chain_next(seen);
     _cleanup_free_ char *key = chain_key(prefix, number);
     _cleanup_buf_ struct buf bytes;
 
@@ -358,21 +385,24 @@ static int create_object(struct chain_store *store, const struct document_name *
 }
 
 /* Takes an object back that does not count. If readers see it, its number is followed by a
- * tombstone first, unless somebody has written after it already. */
-static void withdraw(struct chain_store *store, const struct document_name *name,
+ * tombstone first, unless somebody has written after it already. False: they may see it still. */
+static bool withdraw(struct chain_store *store, const struct document_name *name,
                      const char *prefix, const struct object_head *head, bool is_newest,
                      const struct store_call *call)
 {
     _cleanup_free_ char *key = chain_key(prefix, head->number);
     struct chain_seen seen = {0};
     struct object_head tombstone;
+    int r = 0;
 
     if (head->is_removed)
-        return; /* it hides nothing, and tidy deletes it */
-    see(&seen, head->number, head);
-    if (!is_newest || create_object(store, name, prefix, &seen, chain_next(&seen), NULL, call,
-                                    &tombstone, NULL) == 0)
+        return true; /* it hides nothing, and tidy deletes it */
+    see(&seen, head->number, head->written, head);
+    if (is_newest)
+        r = create_object(store, name, prefix, &seen, NULL, call, &tombstone, NULL);
+    if (r == 0)
         store->objects->ops->delete (store->objects, key, call, NULL);
+    return r == 0 || r == ERR_CONFLICT;
 }
 
 /* Creates one object after *seen, and verifies it. */
@@ -381,19 +411,38 @@ static int add(struct chain_store *store, const struct document_name *name, cons
                const struct store_call *call, struct chain_list *list, struct error *error)
 {
     struct object_head head;
-    int64_t number = chain_next(seen);
     bool is_newest;
-    int r = create_object(store, name, prefix, seen, number, document, call, &head, error);
+    int r = create_object(store, name, prefix, seen, document, call, &head, error);
 
     if (r < 0)
         return r;
-    r = verify(store, name, prefix, seen, number, head.id, document != NULL, call, list, &is_newest,
-               error);
+    r = verify(store, name, prefix, seen, head.number, head.id, document != NULL, call, list,
+               &is_newest, error);
     if (r == 0)
-        see(seen, number, &head);
-    else if (r == ERR_CONFLICT)
-        withdraw(store, name, prefix, &head, is_newest, call);
+        see(seen, head.number, head.written, &head);
+    else if (r == ERR_CONFLICT && !withdraw(store, name, prefix, &head, is_newest, call))
+        r = unknown(name, error);
     return r;
+}
+
+/* Whether what was seen long ago is still the newest. */
+static int look_again(struct chain_store *store, const struct document_name *name,
+                      const char *prefix, struct chain_seen *seen, const struct store_call *call,
+                      struct error *error)
+{
+    struct object_head head = {0};
+    struct chain_seen now = {0};
+    _cleanup_buf_ struct buf bytes = BUF_INIT;
+    int r = chain_read_newest(store, name, prefix, call, &now, &bytes, &head, error);
+
+    object_head_done(&head);
+    if (r < 0 && r != ERR_CORRUPT)
+        return r;
+    if (now.number != seen->number || now.n_ids != seen->n_ids ||
+        (now.n_ids && !str_equal(now.ids[0], seen->ids[0])))
+        return conflict(name, error);
+    *seen = now;
+    return 0;
 }
 
 int chain_extend(struct chain_store *store, const struct document_name *name, const char *prefix,
@@ -403,6 +452,11 @@ int chain_extend(struct chain_store *store, const struct document_name *name, co
     struct chain_seen next = *seen;
     int r = 0;
 
+    if (is_long_ago(store, next.looked)) {
+        r = look_again(store, name, prefix, &next, call, error);
+        if (r < 0)
+            return r;
+    }
     /* An object whose head is damaged has no id that could be named. */
     if (next.number && !next.n_ids)
         snprintf(next.ids[next.n_ids++], ID_SIZE, "%032d", 0);

@@ -98,11 +98,16 @@ char *chain_key(const char *prefix, int64_t number)
 /* Where chains begin that are begun on one day. */
 #define NUMBERS_OF_A_DAY INT64_C(10000000000)
 
+bool chain_is_beginning(const struct chain_seen *seen)
+{
+    return seen->is_removed && seen->n_ids == 1 && seen->number % NUMBERS_OF_A_DAY == 0;
+}
+
 int64_t chain_next(const struct chain_seen *seen)
 {
     if (!seen->number)
         return (seen->looked / DAY_MS - 1) * NUMBERS_OF_A_DAY;
-    if (seen->is_removed && seen->number % NUMBERS_OF_A_DAY == 0)
+    if (chain_is_beginning(seen))
         return seen->number + NUMBERS_OF_A_DAY;
     return seen->number + 1;
 }

@@ -10,13 +10,16 @@
 
 #define CHAIN_CORRUPT  "StateCorrupt"  /* reason of ERR_CORRUPT */
 #define CHAIN_CONFLICT "StateConflict" /* reason of ERR_CONFLICT */
+#define CHAIN_IN_DOUBT "StoreInDoubt"
+#define CHAIN_BUSY     "StoreBusy"
 
 #define KEPT      3  /* newest objects of a chain that a write leaves */
 #define ANCESTORS 8  /* write ids that an object names */
 #define ID_SIZE   33 /* 32 hexadecimal digits */
 #define DAY_MS    (INT64_C(24) * 3600 * 1000)
-/* A tombstone is written after for a day, and deleted after three. */
-#define TOMBSTONE_GOOD_MS DAY_MS
+/* What was seen, or is a tombstone, is written after for a day. Tombstones are deleted after three.
+ */
+#define GOOD_MS           DAY_MS
 #define TOMBSTONE_KEPT_MS (3 * DAY_MS)
 
 struct chain_store {
@@ -93,13 +96,15 @@ int chain_list_read(struct chain_store *store, const char *prefix, const struct 
 struct chain_seen {
     int64_t number;  /* 0: there is no chain */
     int64_t written; /* ms since 1970; 0: unknown, as its head is damaged */
-    int64_t looked;  /* if there is no chain: when that was asked, ms since 1970 */
+    int64_t looked;  /* before it was asked for, ms since 1970 */
     bool is_removed;
     bool is_damaged;
     char ids[ANCESTORS][ID_SIZE]; /* its write id, and those of the objects before it */
     size_t n_ids;
 };
 
+/* Whether it is the tombstone that a chain begins with. */
+bool chain_is_beginning(const struct chain_seen *seen);
 /* The number of the next object. */
 int64_t chain_next(const struct chain_seen *seen);
 

@@ -108,12 +108,15 @@ static int ask_permit(void *arg, struct error *error)
 
 /* A certificate that is not valid now may be later; and a store that cannot be reached is no reason
  * to give up. */
-static int no_answer(int code, struct error *problem, struct error *error)
+static int no_answer(int code, bool is_in_doubt, const struct error *problem, struct error *error)
 {
-    if (code == ERR_INVALID && problem->code)
+    if (code == ERR_INVALID)
         return err_set(error, ERR_UNAVAILABLE, problem->reason, "%s", problem->message);
     if (code == ERR_UNAVAILABLE)
-        return err_set(error, ERR_UNAVAILABLE, "StoreUnreachable", "%s", problem->message);
+        return err_set(error, code, is_in_doubt ? "StoreInDoubt" : "StoreUnreachable", "%s",
+                       problem->message);
+    if (code == ERR_TIMEOUT)
+        return err_set(error, code, "StoreSlow", "%s", problem->message);
     return err_copy(error, problem);
 }
 
@@ -138,7 +141,7 @@ int remote_do(struct remote *remote, struct http_request *request, const struct 
         request->permit_arg = &copy;
     }
     r = http_do(remote->client, request, response, &problem);
-    return r < 0 ? no_answer(r, &problem, error) : 0;
+    return r < 0 ? no_answer(r, is_change && response->sent, &problem, error) : 0;
 }
 
 /* Statuses of answers that are no answer to the request itself. Others are not expected. */
