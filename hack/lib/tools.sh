@@ -5,6 +5,7 @@
 
 KWOK_VERSION=v0.8.0
 HELM_VERSION=v4.3.1
+VERSITYGW_VERSION=v1.8.0 # before it, two creates of one object could both succeed
 _TOOLS_MODULE=$ROOT/hack/tools
 _TOFU_MODULE=$ROOT/hack/tools/tofu # which replaces a module that the others have as it is
 
@@ -28,6 +29,7 @@ declare -A _TOOL_FOLDER=(
     [kwok]=kwok-$KWOK_VERSION
     [helm]=helm-$HELM_VERSION
     [tofu]=tofu-$TOFU_VERSION
+    [versitygw]=versitygw-$VERSITYGW_VERSION
 )
 declare -A _TOOL_PACKAGE=(
     [etcd]=go.etcd.io/etcd/server/v3
@@ -39,10 +41,11 @@ declare -A _TOOL_PACKAGE=(
     [kwok]=sigs.k8s.io/kwok/cmd/kwok@$KWOK_VERSION
     [helm]=helm.sh/helm/v4/cmd/helm@$HELM_VERSION
     [tofu]=github.com/opentofu/opentofu/cmd/tofu
+    [versitygw]=github.com/versity/versitygw/cmd/versitygw@$VERSITYGW_VERSION
 )
 declare -A _TOOL_TIME=(
     [etcd]='1 min' [kube-apiserver]='3 min' [kube-controller-manager]='1 min'
-    [kube-scheduler]='1 min' [kubectl]='1 min' [kubelet]='1 min' [kwok]='1 min' [helm]='2 min' [tofu]='4 min'
+    [kube-scheduler]='1 min' [kubectl]='1 min' [kubelet]='1 min' [kwok]='1 min' [helm]='2 min' [tofu]='4 min' [versitygw]='2 min'
 )
 # Of a control plane.
 TOOLS=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm kubelet)
@@ -71,7 +74,7 @@ _tools_missing() { # NAME…: those that are not there
 tools_ensure() {
     local name missing lock
     for name in "$@"; do
-        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${TOOLS[*]} tofu)"
+        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${TOOLS[*]} tofu versitygw)"
     done
     [[ -n $(_tools_missing "$@") ]] || return 0
     lock_take "$CACHE/tools/.build.lock" lock

@@ -122,6 +122,8 @@ struct http_response {
 
 #define HTTP_RESPONSE_INIT {.body = BUF_INIT, .retry_after = -1}
 void http_response_done(struct http_response *response);
+/* ms since 1970 of a date as headers have it ("Fri, 24 May 2013 00:00:00 GMT"); -1: it is none. */
+int64_t http_date(const char *value);
 
 /*
  * Runs a request and waits for its answer. 0 for any HTTP status; else

@@ -25,6 +25,13 @@ static bool is_number(const char *value)
     return *value && value[strspn(value, "0123456789")] == '\0';
 }
 
+int64_t http_date(const char *value)
+{
+    time_t date = curl_getdate(value, NULL);
+
+    return date < 0 ? -1 : (int64_t)date * 1000;
+}
+
 int64_t http_retry_after(const char *value, int64_t now)
 {
     int64_t seconds, delay;

@@ -12,7 +12,7 @@ ELSEWHERE = set("""
 AddressUnavailable FileEmpty FileTooLarge FileUnreadable InvalidConfig InvalidFlag InvalidLockFile
 InvalidToken LeaseHeld NoEntropy NoServer NotInCluster NotLeading UnsupportedConfig
 ApprovalNeeded Enough InvalidPath InvalidResource KindNotKnown ReleaseNotEnded TooManyWatches
-InvalidRequest InvalidUser NoResourceVersion PhaseOrder StateUnknown UnexpectedAction UnknownIdentity
+InvalidRequest InvalidUser InvalidXML NoResourceVersion PhaseOrder StateUnknown UnexpectedAction UnknownIdentity
 """.split())  # at the start; caught where they come from; defects of the operator
 
 

@@ -1,0 +1,184 @@
+/* Keys of objects: private.h. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "engine/base/str.h"
+#include "runtimes/chain/private.h"
+
+#define FORMAT        "v1"
+#define SEGMENT_BYTES 200  /* of a name's segment */
+#define SHOWN         120  /* bytes that are kept of a longer one */
+#define CUT           "=-" /* then: SHOWN bytes, this, and the digits of its checksum */
+#define CUT_DIGITS    40
+#define NUMBER_DIGITS 16
+
+static bool is_plain(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
+}
+
+/* Segments of dots alone are folders of their own to servers. */
+char *chain_word(const char *text)
+{
+    _cleanup_buf_ struct buf to = BUF_INIT;
+    bool has_dots_alone = text[strspn(text, ".")] == '\0';
+
+    for (; *text; text++) {
+        if (is_plain(*text) && !has_dots_alone)
+            buf_add_char(&to, *text);
+        else
+            buf_printf(&to, "=%02X", (unsigned)(unsigned char)*text);
+    }
+    return buf_take(&to);
+}
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+char *chain_unword(const char *word)
+{
+    _cleanup_buf_ struct buf to = BUF_INIT;
+
+    for (; *word; word++) {
+        int high, low;
+
+        if (is_plain(*word)) {
+            buf_add_char(&to, *word);
+            continue;
+        }
+        high = *word == '=' ? digit(word[1]) : -1;
+        low = high >= 0 ? digit(word[2]) : -1;
+        if (low < 0 || high + low == 0)
+            return NULL;
+        buf_add_char(&to, (char)(high * 16 + low));
+        word += 2;
+    }
+    return buf_take(&to);
+}
+
+static char *segment(const char *text)
+{
+    _cleanup_free_ char *word = chain_word(text);
+    char hex[HASH_HEX_SIZE];
+
+    if (strlen(word) <= SEGMENT_BYTES)
+        return TAKE(word);
+    hash_hex(text, strlen(text), hex);
+    return str_printf("%.*s" CUT "%.*s", SHOWN, word, CUT_DIGITS, hex);
+}
+
+char *chain_folder(enum document_kind kind, const struct spec_key *spec)
+{
+    _cleanup_free_ char *namespace_name = NULL, *name = NULL;
+
+    if (!spec)
+        return str_printf(FORMAT "/%s/", document_kind_name(kind));
+    namespace_name = segment(spec->namespace_name);
+    name = segment(spec->name);
+    return str_printf(FORMAT "/%s/%s/%s/", document_kind_name(kind), namespace_name, name);
+}
+
+char *chain_prefix(const struct document_name *name)
+{
+    _cleanup_free_ char *folder = chain_folder(name->kind, &name->spec);
+    _cleanup_free_ char *item = name->item ? segment(name->item) : str_new("");
+
+    return str_printf("%s%s~", folder, item);
+}
+
+char *chain_key(const char *prefix, int64_t number)
+{
+    return str_printf("%s%0*" PRId64, prefix, NUMBER_DIGITS, number);
+}
+
+/* Where chains begin that are begun on one day. */
+#define NUMBERS_OF_A_DAY INT64_C(10000000000)
+
+bool chain_is_beginning(const struct chain_seen *seen)
+{
+    return seen->is_removed && seen->n_ids == 1 && seen->number % NUMBERS_OF_A_DAY == 0;
+}
+
+int64_t chain_next(const struct chain_seen *seen)
+{
+    if (!seen->number)
+        return (seen->looked / DAY_MS - 1) * NUMBERS_OF_A_DAY;
+    if (chain_is_beginning(seen))
+        return seen->number + NUMBERS_OF_A_DAY;
+    return seen->number + 1;
+}
+
+bool chain_key_parse(const char *key, int64_t *ret_number, size_t *ret_length)
+{
+    const char *mark = strrchr(key, '~');
+
+    if (!mark || strspn(mark + 1, "0123456789") != NUMBER_DIGITS ||
+        strlen(mark + 1) != NUMBER_DIGITS || !str_to_int64(mark + 1, ret_number))
+        return false;
+    *ret_length = (size_t)(mark + 1 - key);
+    return *ret_number > 0;
+}
+
+void chain_name_done(struct chain_name *name)
+{
+    free(name->namespace_name);
+    free(name->spec_name);
+    free(name->item);
+    *name = (struct chain_name){0};
+}
+
+static bool parse_kind(const char *word, size_t length, struct chain_name *to)
+{
+    for (int kind = 0; kind < DOCUMENT_KINDS; kind++) {
+        const char *text = document_kind_name((enum document_kind)kind);
+
+        if (strlen(text) == length && memcmp(text, word, length) == 0) {
+            to->name.kind = (enum document_kind)kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One segment of the prefix, which *at is moved beyond. 1; 0: it was cut; -1. */
+static int parse_segment(const char **at, char end, char **ret)
+{
+    const char *stop = strchr(*at, end);
+    _cleanup_free_ char *word = stop ? str_new_n(*at, (size_t)(stop - *at)) : NULL;
+
+    if (!word || !*word)
+        return -1;
+    *at = stop + 1;
+    if (strstr(word, CUT))
+        return 0;
+    *ret = chain_unword(word);
+    return *ret ? 1 : -1;
+}
+
+int chain_prefix_parse(const char *prefix, struct chain_name *ret)
+{
+    const char *at = prefix + strlen(FORMAT "/"), *slash;
+    int namespace_name, spec_name = -1, item = 1, r;
+
+    *ret = (struct chain_name){0};
+    if (!str_has_prefix(prefix, FORMAT "/") || !(slash = strchr(at, '/')) ||
+        !parse_kind(at, (size_t)(slash - at), ret))
+        return -1;
+    at = slash + 1;
+    namespace_name = parse_segment(&at, '/', &ret->namespace_name);
+    if (namespace_name >= 0)
+        spec_name = parse_segment(&at, '/', &ret->spec_name);
+    if (spec_name >= 0 && *at != '~')
+        item = parse_segment(&at, '~', &ret->item);
+    r = namespace_name < spec_name ? namespace_name : spec_name;
+    r = item < r ? item : r;
+    if (r < 1)
+        chain_name_done(ret);
+    ret->name.spec = (struct spec_key){ret->namespace_name, ret->spec_name};
+    ret->name.item = ret->item;
+    return r;
+}

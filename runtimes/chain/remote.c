@@ -1,0 +1,172 @@
+#include "runtimes/chain/remote.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/base/utf8.h"
+#include "runtimes/io/clock.h"
+#include "runtimes/io/close.h"
+
+#define SECRET_BYTES 65536 /* of a file with a credential or a CA */
+#define SAID_BYTES   300   /* of what a server says of an error */
+
+/* ---- Files ---- */
+
+static int file_error(const char *path, struct error *error)
+{
+    int code = errno;
+
+    return err_set(error, code == ENOENT ? ERR_NOT_FOUND : ERR_FORBIDDEN, "StoreRefused",
+                   "reading %s: %s", path, strerror(code));
+}
+
+static int read_text(const char *path, char **ret, struct error *error)
+{
+    _cleanup_(close_fd_p) int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char *text;
+    ssize_t length = 0, n;
+
+    if (fd < 0)
+        return file_error(path, error);
+    text = mem_new(SECRET_BYTES + 1);
+    while ((n = read(fd, text + length, (size_t)(SECRET_BYTES - length))) > 0)
+        length += n;
+    if (n < 0) {
+        int r = file_error(path, error);
+
+        free(text);
+        return r;
+    }
+    text[length] = '\0';
+    *ret = text;
+    return 0;
+}
+
+int remote_read_secret(const char *folder, const char *name, char **ret, struct error *error)
+{
+    _cleanup_free_ char *path = folder ? str_printf("%s/%s", folder, name) : str_new(name);
+    _cleanup_(str_free_secret_p) char *text = NULL;
+    const char *first;
+    size_t length;
+    int r = read_text(path, &text, error);
+
+    if (r < 0)
+        return r;
+    first = text + strspn(text, " \t\r\n");
+    length = strlen(first);
+    while (length && strchr(" \t\r\n", first[length - 1]))
+        length--;
+    if (!length || memchr(first, '\n', length) || memchr(first, '\r', length))
+        return err_set(error, ERR_FORBIDDEN, "StoreRefused", "%s does not have one word", path);
+    *ret = str_new_n(first, length);
+    return 0;
+}
+
+/* ---- The server ---- */
+
+int remote_init(struct remote *remote, const char *address, const char *ca_file,
+                struct error *error)
+{
+    const struct http_loop_config loop = {.name = "store", .max_connections = REMOTE_CONNECTIONS};
+    struct http_client_config config = {
+        .base_url = address, .user_agent = "kusion-operator/" KUSION_VERSION, .http1 = true};
+    _cleanup_free_ char *ca = NULL;
+    int r = 0;
+
+    if (ca_file)
+        r = read_text(ca_file, &ca, error);
+    if (r < 0)
+        return r;
+    config.tls.ca_pem = ca;
+    remote->address = str_new(address);
+    remote->ca_file = str_new(ca_file);
+    r = http_loop_new(&loop, &remote->loop, error);
+    if (r == 0)
+        r = http_client_new(remote->loop, &config, &remote->client, error);
+    return r;
+}
+
+void remote_done(struct remote *remote)
+{
+    http_client_free(remote->client);
+    http_loop_free(remote->loop);
+    free(remote->ca_file);
+    free(remote->address);
+    *remote = (struct remote){0};
+}
+
+static int ask_permit(void *arg, struct error *error)
+{
+    const struct store_call *call = arg;
+
+    return permit_ask(call->permit, call->use, error);
+}
+
+/* A certificate that is not valid now may be later; and a store that cannot be reached is no reason
+ * to give up. */
+static int no_answer(int code, bool is_in_doubt, const struct error *problem, struct error *error)
+{
+    if (code == ERR_INVALID)
+        return err_set(error, ERR_UNAVAILABLE, problem->reason, "%s", problem->message);
+    if (code == ERR_UNAVAILABLE)
+        return err_set(error, code, is_in_doubt ? "StoreInDoubt" : "StoreUnreachable", "%s",
+                       problem->message);
+    if (code == ERR_TIMEOUT)
+        return err_set(error, code, "StoreSlow", "%s", problem->message);
+    return err_copy(error, problem);
+}
+
+int remote_do(struct remote *remote, struct http_request *request, const struct store_call *call,
+              bool is_change, struct http_response *response, struct error *error)
+{
+    struct store_call copy = *call;
+    struct error problem = {0};
+    int r;
+
+    if (call->deadline) {
+        request->timeout = call->deadline - system_clock.monotonic(&system_clock);
+        if (request->timeout <= 0)
+            return err_set(error, ERR_TIMEOUT, NULL,
+                           "%s %s: the deadline passed before it was sent", request->method,
+                           remote->address);
+    }
+    request->cancel = call->cancel;
+    request->complete_once_sent = is_change;
+    if (is_change && call->permit) {
+        request->permit = ask_permit;
+        request->permit_arg = &copy;
+    }
+    r = http_do(remote->client, request, response, &problem);
+    return r < 0 ? no_answer(r, is_change && response->sent, &problem, error) : 0;
+}
+
+/* Statuses of answers that are no answer to the request itself. Others are not expected. */
+static const struct {
+    int status, code;
+    const char *reason;
+} statuses[] = {
+    {401, ERR_FORBIDDEN, "StoreRefused"}, {403, ERR_FORBIDDEN, "StoreRefused"},
+    {408, ERR_UNAVAILABLE, "StoreBusy"},  {413, ERR_TOO_LARGE, "StoreFull"},
+    {423, ERR_UNAVAILABLE, "StoreBusy"},  {429, ERR_UNAVAILABLE, "StoreBusy"},
+    {507, ERR_UNAVAILABLE, "StoreFull"},
+};
+
+int remote_refused(int status, const char *what, const char *said, struct error *error)
+{
+    _cleanup_free_ char *short_text = said ? str_new_n(said, strnlen(said, SAID_BYTES)) : NULL;
+    _cleanup_free_ char *shown = short_text ? utf8_show(short_text) : NULL;
+    int code = status >= 500 ? ERR_UNAVAILABLE : ERR_INTERNAL;
+    const char *reason = status >= 500 ? "StoreBusy" : "UnexpectedAnswer";
+
+    for (size_t i = 0; i < ARRAY_SIZE(statuses); i++)
+        if (statuses[i].status == status) {
+            code = statuses[i].code;
+            reason = statuses[i].reason;
+        }
+    return err_set(error, code, reason, "%s: %d%s%s", what, status, shown ? ": " : "",
+                   shown ? shown : "");
+}

@@ -1,0 +1,323 @@
+#include "test/unit/runtimes/chain/chain_races.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/io/clock.h"
+#include "test/unit/suite.h"
+
+#define WRITERS     2
+#define NUMBERS     65536 /* that may be tried */
+#define ATTEMPT_MS  10000
+#define LONGEST_RUN 240 /* s */
+
+static const struct document_name name = {DOCUMENT_STATE, {"team", "races"}, NULL};
+
+enum outcome { OUTCOME_NONE, OUTCOME_DOUBT, OUTCOME_DONE, OUTCOME_REFUSED };
+
+/* In memory of all processes. */
+struct score {
+    atomic_uint next, done, failed;
+    _Atomic(unsigned char) outcomes[NUMBERS];
+    char problem[512];
+};
+
+static struct score *score_new(void)
+{
+    struct score *score =
+        mmap(NULL, sizeof(*score), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+    if (score == MAP_FAILED)
+        abort();
+    return score;
+}
+
+static struct store_call call_now(void)
+{
+    return (struct store_call){.deadline = system_clock.monotonic(&system_clock) + ATTEMPT_MS};
+}
+
+static void fail(struct score *score, const char *what, const struct error *error)
+{
+    _cleanup_free_ char *text = str_printf("%s: %s: %s", what, error->reason, error->message);
+
+    if (atomic_fetch_add(&score->failed, 1) == 0)
+        str_copy(score->problem, sizeof(score->problem), text);
+}
+
+static bool is_passing(int code)
+{
+    return code == ERR_UNAVAILABLE || code == ERR_TIMEOUT;
+}
+
+/* ---- A writer ---- */
+
+static void write_once(struct store *store, struct score *score)
+{
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct store_call call = call_now();
+    struct error error = {0};
+    unsigned number;
+    int r = store->ops->open(store, &name, STORE_WRITE, &call, &file, &error);
+
+    if (r == 0)
+        r = store->ops->read(file, &call, &document, &error);
+    if (r == 0 || r == ERR_NOT_FOUND) {
+        number = atomic_fetch_add(&score->next, 1);
+        if (number >= NUMBERS)
+            abort();
+        atomic_store(&score->outcomes[number], OUTCOME_DOUBT);
+        buf_printf(&document.open, "%u,", number);
+        buf_reset(&document.secret);
+        buf_printf(&document.secret, "%u", number);
+        call = call_now();
+        err_clear(&error);
+        r = store->ops->write(file, &call, &document, &error);
+        if (r == 0) {
+            atomic_store(&score->outcomes[number], OUTCOME_DONE);
+            atomic_fetch_add(&score->done, 1);
+        } else if (r == ERR_CONFLICT) {
+            atomic_store(&score->outcomes[number], OUTCOME_REFUSED);
+        } else if (!is_passing(r)) {
+            fail(score, "write", &error);
+        }
+    } else if (!is_passing(r)) {
+        fail(score, "read", &error);
+    }
+    store->ops->close(file);
+    document_done(&document);
+    if (is_passing(r))
+        usleep(20000);
+}
+
+static pid_t start_writer(struct chain_server *server, struct score *score, unsigned writes)
+{
+    pid_t pid = fork();
+
+    if (pid < 0)
+        abort();
+    if (pid == 0) {
+        struct store *store = chain_server_store(server);
+
+        while (atomic_load(&score->done) < writes && !atomic_load(&score->failed))
+            write_once(store, score);
+        _exit(0);
+    }
+    return pid;
+}
+
+/* ---- What came of it ---- */
+
+static void check_document(struct chain_server *server, struct score *score)
+{
+    struct store *store = chain_server_store(server);
+    struct document document = DOCUMENT_INIT;
+    struct error error = {0};
+    unsigned char *found = mem_new(NUMBERS);
+    const struct store_call call = {0};
+    unsigned lost = 0, twice = 0, refused = 0;
+    char *end;
+
+    EXPECT_INT(store_load(store, &name, &call, &document, &error), 0, error.message);
+    for (const char *at = document.open.data; *at; at = end + 1) {
+        unsigned long number = strtoul(at, &end, 10);
+
+        if (number >= NUMBERS || *end != ',')
+            break;
+        twice += found[number];
+        found[number] = 1;
+    }
+    for (unsigned i = 0; i < NUMBERS; i++) {
+        lost += atomic_load(&score->outcomes[i]) == OUTCOME_DONE && !found[i];
+        refused += atomic_load(&score->outcomes[i]) == OUTCOME_REFUSED && found[i];
+    }
+    EXPECT_INT(lost, 0, "acknowledged writes that are not there");
+    EXPECT_INT(twice, 0, "numbers that are there twice");
+    EXPECT_INT(refused, 0, "refused writes that are there");
+    EXPECT_INT(atomic_load(&score->failed), 0, score->problem);
+    document_done(&document);
+    free(found);
+    store->ops->free(store);
+}
+
+void chain_races_run(struct chain_server *server, unsigned writes)
+{
+    struct score *score = score_new();
+    pid_t pids[WRITERS];
+
+    for (unsigned i = 0; i < WRITERS; i++)
+        pids[i] = start_writer(server, score, writes);
+    for (unsigned i = 0; i < WRITERS; i++)
+        waitpid(pids[i], NULL, 0);
+    EXPECT(atomic_load(&score->done) >= writes, "all are written");
+    check_document(server, score);
+    munmap(score, sizeof(*score));
+}
+
+/* ---- Kills ---- */
+
+/* The server, as it can be started again: what its process is. */
+struct process {
+    pid_t pid;
+    char arguments[8192], environment[16384], folder[256];
+    ssize_t arguments_length, environment_length;
+    uid_t user;
+    gid_t group;
+    const char *pid_file;
+};
+
+static ssize_t read_bytes(const char *path, char *to, size_t size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t length = fd < 0 ? -1 : read(fd, to, size - 1);
+
+    if (length < 0)
+        abort();
+    to[length] = '\0';
+    close(fd);
+    return length;
+}
+
+static void find_process(const char *pid_file, struct process *ret)
+{
+    char text[32], path[64];
+    int64_t pid;
+    struct stat status;
+
+    read_bytes(pid_file, text, sizeof(text));
+    text[strcspn(text, "\n")] = '\0';
+    if (!str_to_int64(text, &pid))
+        abort();
+    *ret = (struct process){.pid = (pid_t)pid, .pid_file = pid_file};
+    snprintf(path, sizeof(path), "/proc/%d/cmdline", ret->pid);
+    ret->arguments_length = read_bytes(path, ret->arguments, sizeof(ret->arguments));
+    snprintf(path, sizeof(path), "/proc/%d/environ", ret->pid);
+    ret->environment_length = read_bytes(path, ret->environment, sizeof(ret->environment));
+    snprintf(path, sizeof(path), "/proc/%d", ret->pid);
+    if (stat(path, &status) < 0)
+        abort();
+    ret->user = status.st_uid;
+    ret->group = status.st_gid;
+    snprintf(path, sizeof(path), "/proc/%d/cwd", ret->pid);
+    if (readlink(path, ret->folder, sizeof(ret->folder) - 1) < 0)
+        abort();
+}
+
+static char **words_of(char *text, ssize_t length)
+{
+    char **words = NEW_ARRAY(char *, (size_t)length + 2);
+    size_t count = 0;
+
+    for (char *at = text; at < text + length; at += strlen(at) + 1)
+        words[count++] = at;
+    return words;
+}
+
+/* nginx writes its title over its arguments: "nginx: master process PROGRAM -e …". */
+static char **arguments_of(struct process *process)
+{
+    char *title = strstr(process->arguments, "master process ");
+    char **words;
+
+    if (!title)
+        return words_of(process->arguments, process->arguments_length);
+    title += strlen("master process ");
+    for (char *c = title; *c; c++)
+        if (*c == ' ')
+            *c = '\0';
+    words = words_of(title, process->arguments + process->arguments_length - title);
+    for (char **word = words; *word; word++)
+        if (!**word)
+            *word = NULL;
+    return words;
+}
+
+/* Kills its whole group, and starts it again. */
+static void restart(struct process *process)
+{
+    int fd;
+
+    kill(-process->pid, SIGKILL);
+    while (kill(-process->pid, 0) == 0)
+        usleep(2000);
+    process->pid = fork();
+    if (process->pid < 0)
+        abort();
+    if (process->pid == 0) {
+        char **arguments = arguments_of(process);
+
+        fd = open("/dev/null", O_RDWR);
+        dup2(fd, 0);
+        dup2(fd, 1);
+        dup2(fd, 2);
+        setsid();
+        if (chdir(process->folder) < 0 || setgroups(0, NULL) < 0 || setgid(process->group) < 0 ||
+            setuid(process->user) < 0)
+            _exit(126);
+        execve(arguments[0], arguments,
+               words_of(process->environment, process->environment_length));
+        _exit(127);
+    }
+    fd = open(process->pid_file, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    dprintf(fd, "%d\n", process->pid);
+    close(fd);
+}
+
+static unsigned draw(unsigned bound)
+{
+    static uint32_t state = 12345;
+
+    state = state * 1664525 + 1013904223;
+    return (state >> 8) % bound;
+}
+
+void chain_races_run_killed(struct chain_server *server, const char *folder, unsigned writes)
+{
+    _cleanup_free_ char *pid_file = str_printf("%s/run.pid", getenv(folder));
+    struct score *score = score_new();
+    struct process process;
+    pid_t pids[WRITERS];
+    time_t until = time(NULL) + LONGEST_RUN;
+    unsigned kills = 0, restarts = 0;
+
+    find_process(pid_file, &process);
+    for (unsigned i = 0; i < WRITERS; i++)
+        pids[i] = start_writer(server, score, writes);
+    while (atomic_load(&score->done) < writes && !atomic_load(&score->failed) &&
+           time(NULL) < until) {
+        unsigned victim = draw(WRITERS + 1);
+
+        usleep(5000 + draw(150000));
+        if (victim == WRITERS) {
+            restart(&process);
+            restarts++;
+            usleep(200000);
+            continue;
+        }
+        kill(pids[victim], SIGKILL);
+        waitpid(pids[victim], NULL, 0);
+        pids[victim] = start_writer(server, score, writes);
+        kills++;
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        if (time(NULL) >= until)
+            kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    EXPECT(atomic_load(&score->done) >= writes, "all are written");
+    printf("%s: %u writes, %u clients and %u times the server killed\n", folder,
+           atomic_load(&score->done), kills, restarts);
+    check_document(server, score);
+    munmap(score, sizeof(*score));
+}

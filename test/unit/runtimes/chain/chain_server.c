@@ -1,0 +1,100 @@
+#include "test/unit/runtimes/chain/chain_server.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "engine/base/str.h"
+#include "runtimes/chain/store.h"
+#include "runtimes/io/clock.h"
+#include "test/unit/engine/history_contract.h"
+#include "test/unit/engine/store_contract.h"
+#include "test/unit/runtimes/chain/damage.h"
+#include "test/unit/runtimes/chain/objects_contract.h"
+#include "test/unit/suite.h"
+
+/* An object makes the folders above it. */
+static void make_folder(int (*open)(const char *place, struct objects **ret, struct error *error),
+                        const char *place, const char *folder)
+{
+    struct chain_server server = {open, str_new(place)};
+    _cleanup_(objects_free_p) struct objects *objects = chain_server_attach(&server);
+    _cleanup_free_ char *key = str_printf("%s/~0", folder);
+    const struct store_call call = {0};
+    _cleanup_buf_ struct buf bytes = BUF_INIT;
+    struct error error = {0};
+
+    buf_add_str(&bytes, "x");
+    EXPECT_INT(objects->ops->create(objects, key, &bytes, &call, &error), 0, error.message);
+    chain_server_done(&server);
+}
+
+bool chain_server_find(const char *variable,
+                       int (*open)(const char *place, struct objects **ret, struct error *error),
+                       struct chain_server *ret)
+{
+    static unsigned number;
+    const char *place = getenv(variable), *query;
+    _cleanup_free_ char *folder = NULL;
+
+    if (!place || !*place) {
+        printf("server: skipped: %s is not set\n", variable);
+        return false;
+    }
+    query = strchrnul(place, '?');
+    ret->open = open;
+    folder = str_printf("%d-%lld-%u", getpid(), (long long)system_clock.monotonic(&system_clock),
+                        number++);
+    make_folder(open, place, folder);
+    ret->place = str_printf("%.*s/%s%s", (int)(query - place), place, folder, query);
+    return true;
+}
+
+void chain_server_done(struct chain_server *server)
+{
+    free(server->place);
+}
+
+struct objects *chain_server_attach(void *arg)
+{
+    struct chain_server *server = arg;
+    struct objects *objects = NULL;
+    struct error error = {0};
+
+    if (server->open(server->place, &objects, &error) < 0) {
+        fprintf(stderr, "%s: %s\n", server->place, error.message);
+        abort();
+    }
+    return objects;
+}
+
+struct store *chain_server_store(void *arg)
+{
+    return chain_store_new(chain_server_attach(arg), &system_clock, true);
+}
+
+static bool damage(void *arg, const struct document_name *name, enum damage_part part,
+                   enum damage_how how, char **ret)
+{
+    _cleanup_(objects_free_p) struct objects *objects = chain_server_attach(arg);
+
+    return chain_damage(objects, name, part, how, ret);
+}
+
+void chain_server_check_objects(struct chain_server *server, size_t races)
+{
+    objects_contract_check(&(struct objects_fixture){server, chain_server_attach, races});
+}
+
+void chain_server_check_store(struct chain_server *server)
+{
+    store_contract_check(&(struct store_fixture){server, chain_server_store, damage, NULL});
+}
+
+void chain_server_check_history(struct chain_server *server)
+{
+    struct store *store = chain_server_store(server);
+
+    history_contract_check_store(store);
+    store->ops->free(store);
+}

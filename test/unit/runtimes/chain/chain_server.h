@@ -1,0 +1,29 @@
+/*
+ * Contracts over a real server of objects, whose place an environment's variable has.
+ */
+#ifndef TEST_UNIT_RUNTIMES_CHAIN_CHAIN_SERVER_H
+#define TEST_UNIT_RUNTIMES_CHAIN_CHAIN_SERVER_H
+
+#include "runtimes/chain/objects.h"
+
+struct chain_server {
+    int (*open)(const char *place, struct objects **ret, struct error *error);
+    char *place; /* of a folder of this test alone */
+};
+
+/* False: the variable is not set, which is said. ret: chain_server_done(). */
+bool chain_server_find(const char *variable,
+                       int (*open)(const char *place, struct objects **ret, struct error *error),
+                       struct chain_server *ret);
+void chain_server_done(struct chain_server *server);
+
+/* arg: the server. Aborts where it cannot. */
+struct objects *chain_server_attach(void *arg);
+struct store *chain_server_store(void *arg);
+
+/* The contracts of objects (with so many races), stores and histories. */
+void chain_server_check_objects(struct chain_server *server, size_t races);
+void chain_server_check_store(struct chain_server *server);
+void chain_server_check_history(struct chain_server *server);
+
+#endif

@@ -1,0 +1,58 @@
+/* The store in a bucket of a real server, that of $KUSION_TEST_S3. */
+#include "runtimes/s3/private.h"
+#include "test/unit/runtimes/chain/chain_races.h"
+#include "test/unit/suite.h"
+
+static void keeps_the_contract_of_objects(void)
+{
+    struct chain_server server;
+
+    if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
+        return;
+    chain_server_check_objects(&server, 50);
+    chain_server_done(&server);
+}
+
+static void keeps_the_contract(void)
+{
+    struct chain_server server;
+
+    if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
+        return;
+    chain_server_check_store(&server);
+    chain_server_done(&server);
+}
+
+static void keeps_the_contract_of_histories(void)
+{
+    struct chain_server server;
+
+    if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
+        return;
+    chain_server_check_history(&server);
+    chain_server_done(&server);
+}
+
+static void loses_nothing_between_two_processes(void)
+{
+    struct chain_server server;
+
+    if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
+        return;
+    chain_races_run(&server, 1000);
+    chain_server_done(&server);
+}
+
+static void loses_nothing_when_killed(void)
+{
+    struct chain_server server;
+
+    if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
+        return;
+    chain_races_run_killed(&server, "KUSION_TEST_S3_FOLDER", 200);
+    chain_server_done(&server);
+}
+
+SUITE(s3_server, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
+      TEST(keeps_the_contract_of_histories), TEST(loses_nothing_between_two_processes),
+      TEST(loses_nothing_when_killed))

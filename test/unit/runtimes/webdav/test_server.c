@@ -1,0 +1,68 @@
+/* The store in a folder of real servers: $KUSION_TEST_APACHE, $KUSION_TEST_NGINX, and the same by a
+ * token, $KUSION_TEST_NGINX_BEARER. */
+#include "runtimes/webdav/private.h"
+#include "test/unit/runtimes/chain/chain_races.h"
+#include "test/unit/suite.h"
+
+static const char *const servers[] = {"KUSION_TEST_APACHE", "KUSION_TEST_NGINX",
+                                      "KUSION_TEST_NGINX_BEARER"};
+
+static void for_each(void (*check)(struct chain_server *server))
+{
+    for (size_t i = 0; i < ARRAY_SIZE(servers); i++) {
+        struct chain_server server;
+
+        if (!chain_server_find(servers[i], webdav_objects_new, &server))
+            continue;
+        check(&server);
+        chain_server_done(&server);
+    }
+}
+
+static void check_objects(struct chain_server *server)
+{
+    chain_server_check_objects(server, 50);
+}
+
+static void keeps_the_contract_of_objects(void)
+{
+    for_each(check_objects);
+}
+
+static void keeps_the_contract(void)
+{
+    for_each(chain_server_check_store);
+}
+
+static void keeps_the_contract_of_histories(void)
+{
+    for_each(chain_server_check_history);
+}
+
+static void check_races(struct chain_server *server)
+{
+    chain_races_run(server, 1000);
+}
+
+static void loses_nothing_between_two_processes(void)
+{
+    for_each(check_races);
+}
+
+static void loses_nothing_when_killed(void)
+{
+    static const char *const folders[] = {"KUSION_TEST_APACHE_FOLDER", "KUSION_TEST_NGINX_FOLDER"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        struct chain_server server;
+
+        if (!chain_server_find(servers[i], webdav_objects_new, &server))
+            continue;
+        chain_races_run_killed(&server, folders[i], 200);
+        chain_server_done(&server);
+    }
+}
+
+SUITE(webdav_server, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
+      TEST(keeps_the_contract_of_histories), TEST(loses_nothing_between_two_processes),
+      TEST(loses_nothing_when_killed))
