@@ -1,6 +1,6 @@
 # The operator's image: the operator, the shared libraries of Debian that it uses, the certificates of
 # public authorities, and nothing else: no shell, no package manager (hack/rootfs). libcurl speaks HTTP
-# alone, and is a part of the program (hack/libcurl).
+# alone, libpq uses OpenSSL alone, and both are parts of the program (hack/libcurl, hack/libpq).
 #
 # A tag may name another image tomorrow. For an image that is given to others, pin the base that was
 # checked: --build-arg BASE=docker.io/library/debian:12-slim@sha256:… (README.md says how to find it).
@@ -11,15 +11,17 @@ RUN apt-get update \
  && apt-get install --yes --no-install-recommends \
       gcc libc6-dev cmake ninja-build pkg-config \
       libcurl4-openssl-dev libssl-dev libwebsockets-dev libyajl-dev libyaml-dev zlib1g-dev libzip-dev \
-      libprotobuf-c-dev protobuf-c-compiler \
-      dpkg-dev libnghttp2-dev patch xz-utils \
+      libprotobuf-c-dev protobuf-c-compiler libpq-dev \
+      dpkg-dev libnghttp2-dev make patch xz-utils \
       ca-certificates
 WORKDIR /src
 COPY hack/libcurl hack/libcurl
+COPY hack/libpq hack/libpq
 COPY hack/lib/common.sh hack/lib/common.sh
-RUN hack/libcurl
+COPY hack/lib/source.sh hack/lib/source.sh
+RUN hack/libcurl && hack/libpq
 COPY . .
-RUN cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" \
+RUN cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" -DKUSION_LIBPQ="$(hack/libpq)" \
  && cmake --build build/release --target kusion-operator \
  && strip build/release/bin/kusion-operator \
  && hack/rootfs build/release/bin/kusion-operator /rootfs
