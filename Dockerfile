@@ -1,6 +1,6 @@
 # The operator's image: the operator, the shared libraries of Debian that it uses, the certificates of
 # public authorities, and nothing else: no shell, no package manager (hack/rootfs). libcurl speaks HTTP
-# alone, and is a part of the program (hack/libcurl).
+# alone, libpq uses OpenSSL alone, and both are parts of the program (hack/libcurl, hack/libpq).
 #
 # A tag may name another image tomorrow. For an image that is given to others, pin the base that was
 # checked: --build-arg BASE=docker.io/library/debian:12-slim@sha256:… (README.md says how to find it).
@@ -9,16 +9,16 @@ FROM --platform=$BUILDPLATFORM ${BASE} AS build
 # amd64 or arm64, by a cross compiler where the machine is the other one. Empty: that of the machine.
 ARG TARGETARCH
 WORKDIR /src
-COPY hack/builder hack/libcurl hack/
-COPY hack/lib/common.sh hack/lib/
+COPY hack/builder hack/libcurl hack/libpq hack/
+COPY hack/lib/common.sh hack/lib/source.sh hack/lib/
 COPY cmake/arm64.cmake cmake/
 RUN hack/builder install "$TARGETARCH"
-RUN hack/builder run "$TARGETARCH" hack/libcurl
+RUN hack/builder run "$TARGETARCH" sh -c 'hack/libcurl && hack/libpq'
 COPY . .
 # The time that the list of packages has: SECONDS since 1970. Default: now.
 ARG SOURCE_DATE_EPOCH
 RUN hack/builder run "$TARGETARCH" sh -eux -c '\
-    cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" \
+    cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" -DKUSION_LIBPQ="$(hack/libpq)" \
  && cmake --build build/release --target kusion-operator \
  && "${CROSS}strip" build/release/bin/kusion-operator \
  && hack/rootfs build/release/bin/kusion-operator /rootfs'

@@ -3,12 +3,14 @@
 #include <stdio.h>
 
 #include "engine/base/hash.h"
+#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/compress.h"
 
-#define FORMAT        1
-#define REVISION_SIZE 24 /* bytes of a revision as text */
+#define FORMAT          1
+#define REVISION_SIZE   24 /* bytes of a revision as text */
+#define GZIP_FIRST_BYTE 0x1f
 
 struct document_history {
     struct release_history base;
@@ -45,7 +47,10 @@ static int encode(const struct record *record, struct document *ret, struct erro
 
     if (!value)
         return err_set(error, ERR_TOO_LARGE, "ReleaseTooLarge", "the status is too large");
-    return value_compress(value, &ret->open, error);
+    json_write(&ret->open, value, JSON_COMPACT);
+    if (buf_overflowed(&ret->open))
+        return err_set(error, ERR_TOO_LARGE, "ReleaseTooLarge", "the record is too large");
+    return 0;
 }
 
 static void version_of(const struct document *document, char ret[HASH_HEX_SIZE])
@@ -58,6 +63,18 @@ static int corrupt(struct error *error, const char *how)
     return err_set(error, ERR_CORRUPT, "ReleaseCorrupt", "the record is damaged: %s", how);
 }
 
+/* As JSON, or as gzipped JSON, which earlier versions wrote. */
+static int parse(const struct buf *open, const struct value **ret, struct error *error)
+{
+    struct error problem = {0};
+
+    if (open->length && open->data[0] == GZIP_FIRST_BYTE)
+        return value_expand(open->data, open->length, ret, error);
+    if (json_read(open->data, open->length, ret, &problem) < 0)
+        return corrupt(error, problem.message);
+    return 0;
+}
+
 /* *ret: borrows the key of `of`; record_done(). */
 static int decode(const struct document *document, const struct release_head *of,
                   struct record *ret, struct error *error)
@@ -65,7 +82,7 @@ static int decode(const struct document *document, const struct release_head *of
     _cleanup_value_ const struct value *value = NULL;
     const struct value *spec;
     struct record record = {.head = {.spec = of->spec}};
-    int r = value_expand(document->open.data, document->open.length, &value, error);
+    int r = parse(&document->open, &value, error);
 
     if (r < 0)
         return r;

@@ -8,17 +8,18 @@ _build_progress() {
 # build_preset PRESET TARGET…: configures and builds; all of it without a target. Fails if it
 # fails, after the end of its output.
 build_preset() {
-    local started=$SECONDS targets=() libcurl='' lock status=0
+    local started=$SECONDS targets=() libcurl='' libpq='' lock status=0
     _preset=$1
     shift
     (($# == 0)) || targets=(--target "$@")
     [[ $_preset != release && $_preset != cli ]] || libcurl=$("$ROOT/hack/libcurl") || return
+    [[ $_preset != release ]] || libpq=$("$ROOT/hack/libpq") || return
     lock_take "$ROOT/build/$_preset.lock" lock # two at once would spoil each other's files
     # shellcheck disable=SC2016 # the inner shell expands it
     long_work "$ROOT/build/$_preset.log" _build_progress \
-        bash -c 'cd "$1" && cmake --preset "$2" -DKUSION_LIBCURL="$3" &&
-            cmake --build --preset "$2" "${@:4}"' \
-        bash "$ROOT" "$_preset" "$libcurl" "${targets[@]}" || status=$?
+        bash -c 'cd "$1" && cmake --preset "$2" -DKUSION_LIBCURL="$3" -DKUSION_LIBPQ="$4" &&
+            cmake --build --preset "$2" "${@:5}"' \
+        bash "$ROOT" "$_preset" "$libcurl" "$libpq" "${targets[@]}" || status=$?
     lock_release "$lock"
     ((status == 0)) || return "$status"
     say "build/$_preset: built in $(seconds_text $((SECONDS - started)))"

@@ -3,7 +3,7 @@
 
 count.py pytest FILE: its test cases.
 count.py ctest FILE: the tests within its test cases, which are programs that end with the line
-"tests: N passed, N failed". One that does not, or fails in any other way, is one more failed.
+"tests: N passed, N failed[, N skipped]". One that does not, or fails in any other way, is one more failed.
 """
 
 import re
@@ -18,11 +18,12 @@ def of_pytest(case):
 
 
 def of_ctest(case):
-    lines = re.findall(r"^tests: (\d+) passed, (\d+) failed$", case.findtext("system-out") or "", re.MULTILINE)
-    passed, failed = map(int, lines[-1]) if lines else (0, 0)
+    lines = re.findall(r"^tests: (\d+) passed, (\d+) failed(?:, (\d+) skipped)?$",
+                       case.findtext("system-out") or "", re.MULTILINE)
+    passed, failed, skipped = (int(count or 0) for count in lines[-1]) if lines else (0, 0, 0)
     if not lines or (case.get("status") != "run" and not failed):
         failed += 1
-    return passed, failed, 0
+    return passed, failed, skipped
 
 
 def main():

@@ -12,7 +12,7 @@
 #   SERVER_needs    prints the servers that have to be up before it
 #   SERVER_install  finds its programs, or unpacks them; dies with the reason where it cannot
 #   SERVER_start    starts it in $dir, which is empty, and returns when it answers
-#   SERVER_env      prints `export KUSION_TEST_…=…` for those who use it
+#   SERVER_env      prints `export NAME=…` for those who use it
 
 # Not in the home: servers that must not be root cannot look into root's.
 STORES=${KUSION_STORES:-/var/tmp/kusion-stores-$(id -u)}
@@ -37,7 +37,7 @@ server_sets() { # the names of those there are
 
 # The folder of all sets. Its name can be guessed, so it has to be ours.
 _stores_folder() {
-    mkdir -p --mode=0755 "$STORES"
+    (umask 022 && mkdir -p "$STORES")
     [[ -O $STORES && ! -L $STORES ]] || die "$STORES is somebody else's"
 }
 
@@ -69,20 +69,21 @@ server_user() {
 
 # server_as COMMAND…: as that user.
 server_as() {
-    local command=()
-    _server_command command
-    "${command[@]}" "$@"
+    local before=()
+    _server_before before
+    "${before[@]}" "$@"
 }
 
-_server_command() { # VARIABLE: what comes before a command that is to run as that user
-    local -n ret_command=$1
-    ret_command=(env)
+_server_before() { # VARIABLE: what comes before a command that is to run as that user
+    local -n ret_before=$1
+    ret_before=(env)
+    # shellcheck disable=SC2034 # the caller's variable
     (($(id -u) != 0)) ||
-        ret_command=(setpriv --reuid="$(server_user)" --regid="$(id -g "$(server_user)")" --clear-groups)
+        ret_before=(setpriv --reuid="$(server_user)" --regid="$(id -g "$(server_user)")" --clear-groups)
 }
 
 server_folder() {
-    mkdir -p --mode=0755 "$dir"
+    (umask 022 && mkdir -p "$dir")
     chown "$(server_user)" "$dir"
     defer _server_abort "$dir"
 }
@@ -105,11 +106,11 @@ server_is_up() { [[ -e $dir/ready ]] && server_pid >/dev/null; }
 
 # server_run COMMAND…: starts it, as that user; $dir must be among the arguments.
 server_run() {
-    local command=() descriptor=$_server_lock
-    _server_command command
+    local before=() descriptor=$_server_lock
+    _server_before before
     (
         [[ -z $descriptor ]] || exec {descriptor}>&-
-        cd "$dir" && exec setsid "${command[@]}" "$@" >>"$dir/log" 2>&1 </dev/null
+        cd "$dir" && exec setsid "${before[@]}" "$@" >>"$dir/log" 2>&1 </dev/null
     ) &
     printf '%s\n' "$!" >"$dir/run.pid"
     disown
@@ -155,9 +156,10 @@ server_certificate() {
     local extension
     mkdir -p "$1"
     openssl req -x509 -new -nodes -newkey ec -pkeyopt ec_paramgen_curve:P-256 -days 3650 \
-        -subj /CN=kusion-stores -keyout "$1/ca.key" -out "$1/ca.crt" 2>"$1/openssl.log" &&
-        openssl req -new -nodes -newkey ec -pkeyopt ec_paramgen_curve:P-256 -subj /CN=localhost \
-            -keyout "$1/server.key" -out "$1/server.csr" 2>>"$1/openssl.log" ||
+        -subj /CN=kusion-stores -keyout "$1/ca.key" -out "$1/ca.crt" 2>"$1/openssl.log" ||
+        die "openssl: $(<"$1/openssl.log")"
+    openssl req -new -nodes -newkey ec -pkeyopt ec_paramgen_curve:P-256 -subj /CN=localhost \
+        -keyout "$1/server.key" -out "$1/server.csr" 2>>"$1/openssl.log" ||
         die "openssl: $(<"$1/openssl.log")"
     extension=$'subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth'
     openssl x509 -req -in "$1/server.csr" -CA "$1/ca.crt" -CAkey "$1/ca.key" -CAcreateserial -days 3650 \

@@ -4,11 +4,18 @@
 #include <stdbool.h>
 
 static struct suite *suites;
+static unsigned skipped;
 
 void suite_register(struct suite *suite)
 {
     suite->next = suites;
     suites = suite;
+}
+
+void skip_test(const char *reason)
+{
+    printf("skipped: %s ", reason);
+    skipped++;
 }
 
 static void check(bool passed, const char *text, const char *file, int line)
@@ -105,7 +112,10 @@ int main(int argc, char **argv)
     CU_basic_run_tests();
     ran = CU_get_number_of_tests_run();
     failures = CU_get_number_of_tests_failed();
-    printf("tests: %u passed, %u failed\n", ran - failures, failures);
+    printf("tests: %u passed, %u failed", ran - failures - skipped, failures);
+    if (skipped)
+        printf(", %u skipped", skipped);
+    printf("\n");
     CU_cleanup_registry();
     return failures || !ran ? 1 : 0;
 }

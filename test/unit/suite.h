@@ -34,6 +34,9 @@ void expect_str(const char *actual, const char *expected, const char *note, cons
 void expect_int(long long actual, long long expected, const char *note, const char *file, int line);
 void expect_true(int condition, const char *what, const char *note, const char *file, int line);
 
+/* A test that cannot run here says why, and returns; it is counted as skipped, once. */
+void skip_test(const char *reason);
+
 #define EXPECT_STR(actual, expected, note) \
     expect_str((actual), (expected), (note), __FILE__, __LINE__)
 #define EXPECT_INT(actual, expected, note) \

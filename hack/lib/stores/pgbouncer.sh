@@ -2,7 +2,8 @@
 # pgbouncer in front of PostgreSQL (postgres.sh), in transaction pooling, with TLS on both sides. To be
 # sourced after server.sh, which says what the functions do.
 #
-# KUSION_TEST_PGBOUNCER is the same database as KUSION_TEST_POSTGRES, by it.
+# KUSION_TEST_PGBOUNCER is the same database as KUSION_TEST_POSTGRES, by it; it passes on any other
+# database of that server, too.
 
 pgbouncer_needs() { echo postgres; }
 
@@ -31,7 +32,7 @@ _pgbouncer_listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1"); }
 _pgbouncer_configuration() { # PORT POSTGRES
     cat <<CONFIGURATION
 [databases]
-kusion = host=localhost port=$(<"$2/port") dbname=kusion
+* = host=localhost port=$(<"$2/port")
 [pgbouncer]
 listen_addr = 127.0.0.1
 listen_port = $1
