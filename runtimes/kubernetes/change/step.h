@@ -65,8 +65,8 @@ bool kube_step_is_current(const struct kube_step *step, const struct observation
 
 /* plan() of a wanted target, and of a deletion. */
 int kube_plan_object(struct runtime_session *session, const struct runtime_target *target,
-                      const struct observation *hint, const struct runtime_call *call,
-                      struct runtime_step **ret, struct error *error);
+                     const struct observation *hint, const struct runtime_call *call,
+                     struct runtime_step **ret, struct error *error);
 int kube_plan_removal(struct runtime_session *session, const struct runtime_target *target,
                       const struct observation *hint, const struct runtime_call *call,
                       struct runtime_step **ret, struct error *error);
@@ -102,7 +102,7 @@ int kube_plan_replacement(struct runtime_session *session, const struct runtime_
  */
 int kube_try_anew(struct runtime_session *session, const struct runtime_target *target,
                   const struct value *live, const struct runtime_call *call,
-                 const struct value **ret, struct error *error);
+                  const struct value **ret, struct error *error);
 
 /* ---- apply.c ---- */
 
@@ -115,14 +115,14 @@ enum kube_apply_mode {
 
 /* A server-side apply with dryRun. *ret: the resulting object, secrets marked. */
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,
-                           enum kube_apply_mode mode, const struct runtime_call *call,
+                 enum kube_apply_mode mode, const struct runtime_call *call,
                  const struct value **ret, struct error *error);
 /* The same. *ret_causes, NULL before: if the API server refuses the object as invalid, what it says
  * is wrong (api_error_causes()). A reference. */
 int kube_dry_run_explained(struct runtime_session *session, const struct value *attributes,
                            enum kube_apply_mode mode, const struct runtime_call *call,
                            const struct value **ret, const struct value **ret_causes,
-                        struct error *error);
+                           struct error *error);
 
 /* ---- change.c ---- */
 
@@ -151,7 +151,7 @@ int kube_project_change(struct runtime_session *session, const struct kube_chang
 /* The same where no dry-run of an apply is known, because attributes are unknown, say: for the
  * diff. */
 void kube_expect_change(struct runtime_session *session, const struct value *attributes,
-                          const struct observation *seen, const struct runtime_call *call,
+                        const struct observation *seen, const struct runtime_call *call,
                         struct projection *ret);
 /* The object as references see it before the change is made: its status, and values that are not
  * ours and differ from those of the live object, are unknown. */
@@ -177,7 +177,7 @@ int kube_take_over(const struct kube_step *step, const struct runtime_call *call
 
 /* apply() of CREATE, ADOPT or UPDATE, and of DELETE. */
 int kube_apply_object(const struct kube_step *step, const struct runtime_call *call,
-                       struct runtime_outcome *ret, struct error *error);
+                      struct runtime_outcome *ret, struct error *error);
 int kube_apply_removal(const struct kube_step *step, const struct runtime_call *call,
                        struct runtime_outcome *ret, struct error *error);
 

@@ -36,17 +36,17 @@ void kube_history_end(struct history_task *task);
 
 /* Copies the problem and adds the name of the Release. */
 int kube_history_about(const struct history_task *task, const struct error *problem,
-                      struct error *error);
+                       struct error *error);
 
 /* ms */
 int64_t kube_history_time_left(const struct history_task *task);
 /* One request for the task's Release (a POST: for the collection), with the call's permit. timeout:
  * ms. */
 int kube_history_send(const struct history_task *task, struct kube_request request, int64_t timeout,
-                           const struct value **ret, struct error *error);
+                      const struct value **ret, struct error *error);
 /* Reads the object that has the name of the task's Release, whether it is a record or not. */
 int kube_history_get(const struct history_task *task, struct cancel *cancel,
-                           const struct value **ret, struct error *error);
+                     const struct value **ret, struct error *error);
 
 /* A change whose outcome a read of the object tells. */
 struct history_change {
@@ -56,7 +56,7 @@ struct history_change {
      * made; else it may still be made. Errors: it cannot be made any more. */
     int (*judge)(const struct history_task *task, const struct history_change *change,
                  const struct value *object, bool in_doubt, bool *ret_happened,
-                      struct error *error);
+                 struct error *error);
 };
 /* Retries the change until its outcome is known. *ret: the object afterwards, or its metadata. */
 int kube_history_carry_out(const struct history_task *task, const struct history_change *change,

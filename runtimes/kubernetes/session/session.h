@@ -91,7 +91,7 @@ bool session_wants_kind_of(struct runtime_session *session, const struct value *
 /* Whether the account that the session acts as is there: looked up once, if at all, and for the
  * Specs of a few seconds together. ERR_INVALID ServiceAccountNotFound. */
 int session_check_account(struct runtime_session *session, const struct runtime_call *call,
-                        struct error *error);
+                          struct error *error);
 
 /* ---- reference.c ---- */
 
@@ -102,7 +102,7 @@ int kube_ref_of(struct runtime_session *session, const struct value *attributes,
 /* The same; if its version is no longer served, through another version of its group. */
 int kube_ref_at_any_version(struct runtime_session *session, const struct value *attributes,
                             const struct runtime_call *call, struct kube_ref *ret,
-                        struct error *error);
+                            struct error *error);
 /* The same, from what is known without a request. False: not known. */
 bool kube_ref_if_known(struct runtime_session *session, const struct value *attributes,
                        struct kube_ref *ret);
@@ -117,17 +117,17 @@ bool kube_is_in_namespace(struct runtime_session *session, const struct value *a
  * not the requested object. ERR_INVALID Unsupported: objects of this kind have no UIDs.
  */
 int session_read(struct runtime_session *session, const struct kube_ref *ref,
-                   const struct runtime_call *call, struct kube_request *request,
+                 const struct runtime_call *call, struct kube_request *request,
                  const struct value **ret, struct error *error);
 /* The same for a change. The outcome's certainty is set after errors, too: KNOWN if the change was
  * made, NOT_SENT if nothing was changed; and `until`, if an attempt was not answered. */
 int session_change(struct runtime_session *session, const struct kube_ref *ref,
                    const struct runtime_call *call, struct kube_request *request,
                    const struct value **ret, struct runtime_outcome *ret_outcome,
-                        struct error *error);
+                   struct error *error);
 /* As long as the call may take. */
 struct kube_wait session_wait(const struct runtime_session *session,
-                             const struct runtime_call *call);
+                              const struct runtime_call *call);
 /* ms that a read may take, in *ret. ERR_TIMEOUT: none are left. */
 int session_time_left(const struct runtime_session *session, const struct runtime_call *call,
                       int64_t *ret, struct error *error);
@@ -141,7 +141,7 @@ const char *kube_find_verb(const char *words);
  * is one of them. If the others are not known, or call is NULL, it is the only one. */
 char *session_missing_verbs(struct runtime_session *session, const struct kube_kind *kind,
                             const char *object, const char *refused,
-                             const struct runtime_call *call);
+                            const struct runtime_call *call);
 /* True if the account may know that there is no such namespace. */
 bool session_lacks_namespace(struct runtime_session *session, const char *name,
                              const struct runtime_call *call);
@@ -153,7 +153,7 @@ bool session_lacks_namespace(struct runtime_session *session, const char *name,
  * does not exist. If it is a missing namespace: adds what to do. call NULL:
  * no request is sent for that. */
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
-                    const struct runtime_call *call, struct error *error);
+                      const struct runtime_call *call, struct error *error);
 /* The command that allows to list these kinds ("pods,events") in a namespace; free(). NULL: it is
  * not the Spec's author's to ask for. */
 char *session_list_command(const struct runtime_session *session, const char *in,
@@ -205,7 +205,7 @@ int kube_refuse_foreign(struct runtime_session *session, const struct value *att
  * the lookup failed. The requests are made as the controller.
  */
 int kube_is_undefined(struct runtime_session *session, const struct value *attributes,
-                    const struct runtime_call *call, struct error *error);
+                      const struct runtime_call *call, struct error *error);
 /* An object of these attributes was applied: if a definition brings its kind, that may be newer
  * than the last list of them, which does not tell any more what is not defined. */
 void kube_note_applied(struct runtime_session *session, const struct value *attributes);
@@ -215,7 +215,7 @@ void kube_note_applied(struct runtime_session *session, const struct value *attr
 /* Of a kind that is not served, ERR_INVALID KindNotFound: says which kind or version was probably
  * meant. It asks the API server for that. */
 void kube_explain_unserved(struct runtime_session *session, const struct value *attributes,
-                    const struct runtime_call *call, struct error *error);
+                           const struct runtime_call *call, struct error *error);
 
 /* ---- cause.c ---- */
 

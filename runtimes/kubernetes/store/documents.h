@@ -38,7 +38,7 @@
  *
  * A chunk may be left without a head: by a write that went on while another process removed the
  * document. Nobody may ever write that document again, so tidy() looks for such chunks.
-                          */
+ */
 #ifndef RUNTIMES_KUBERNETES_STORE_DOCUMENTS_H
 #define RUNTIMES_KUBERNETES_STORE_DOCUMENTS_H
 

@@ -85,7 +85,7 @@ struct document_file {
     struct head seen;
     struct segments segments; /* of the head that was read */
     bool is_damaged;          /* the document was damaged when it was read: its parts are not reused
-                            */
+                                 */
 };
 
 /* ---- documents_object.c: one object ---- */
@@ -98,7 +98,7 @@ int kube_object_get(const struct task *task, const struct kube_kind *kind, const
 /* Metadata of an object of the document. tag: of this write of the object. version: the one to
  * replace, or NULL. */
 const struct value *kube_object_metadata(const struct document_file *file, const char *name,
-                                    const char *tag, const char *version);
+                                         const char *tag, const char *version);
 
 /* Reads a text of an object's data, as Secrets have it; free(). *ret NULL: the key is missing.
  * False: not base64. */
@@ -123,19 +123,19 @@ struct swap {
  * ERR_TIMEOUT: the outcome is not known; or the API server reports conflicts, but the object is
  * unchanged. */
 int kube_object_swap(const struct task *task, const struct swap *swap, char **ret_version,
-                        struct error *error);
+                     struct error *error);
 /* Deletes an object at any version. Returns 0 if the object does not exist, too. */
 int kube_object_delete(const struct task *task, const struct kube_kind *kind, const char *name,
-                        struct error *error);
+                       struct error *error);
 
 int kube_document_conflict(const struct document_file *file, const char *message,
-                        struct error *error);
+                           struct error *error);
 
 /* ---- documents_head.c ---- */
 
 /* ERR_CORRUPT, naming the head. */
 int kube_head_parse(const struct document_file *file, const struct value *object, struct head *ret,
-                        struct error *error);
+                    struct error *error);
 void kube_head_set(struct head *head, enum head_field field, const char *value);
 /* The number of chunks of a part; -1: the head's value is not a valid number. */
 int64_t kube_head_chunks(const struct head *head, enum part part);
