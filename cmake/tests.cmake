@@ -17,7 +17,7 @@ set(LONG_TESTS
     controller/scenario_rollback_kill=85 controller/scenario_crash=80 controller/scenario_retention=55 controller/scenario_rollback=35
     controller/scenario_status=35 controller/scenario_leader=30 controller/scenario_approval=25
     controller/scenario_apply=25 controller/scenario_status_missing=20 controller/scenario_many=20
-    runtimes/kubernetes/live_text=50 runtimes/kubernetes/kube_client_retry=35
+    controller/scenario_store=90 runtimes/kubernetes/live_text=50 runtimes/kubernetes/kube_client_retry=35
     runtimes/kubernetes/live_documents_writers=30 runtimes/kubernetes/live=30
     runtimes/kubernetes/live_documents=25 runtimes/kubernetes/live_plans=20 engine/base=25
     fuzz/documents=35)

@@ -62,7 +62,7 @@ static int run(const struct flags *flags, const struct document_name *name, stru
     if (r >= 0)
         r = backends_init(&backends, &connection, error);
     if (r >= 0)
-        r = show(backends.store, name, error);
+        r = show(backends.opened.store, name, error);
     backends_done(&backends);
     connection_done(&connection);
     return r;

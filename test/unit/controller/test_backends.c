@@ -8,7 +8,8 @@ static const struct {
     const char *backend;
     const char *type, *history; /* NULL: refused */
 } rows[] = {
-    {"kubernetes", "kubernetes", "kubernetes"},
+    {"configmap", "configmap", "kubernetes"},
+    {"kubernetes", "configmap", "kubernetes"},
     {"file:/nowhere/states", "file", "documents"},
     {"file:", NULL, NULL},
     {"file", NULL, NULL},

@@ -1,0 +1,32 @@
+/*
+ * The stores of State that a place names: "TYPE", or "TYPE:…". The table of all types is in
+ * stores.c.
+ */
+#ifndef CONTROLLER_STORES_H
+#define CONTROLLER_STORES_H
+
+#include "controller/connection.h"
+#include "engine/release/history.h"
+#include "engine/store.h"
+
+struct opened_store {
+    char *place; /* for people: no password is in it */
+    struct store *store;
+    bool has_releases; /* it keeps Releases, too; else they are objects of the API server */
+};
+
+/* flag: the place's flag, for messages ("--state-backend"). Nothing is sent. ERR_INVALID: it names
+ * no store; the message says no more of it than its type, as there may be a password in it. */
+int stores_open(const struct connection *connection, const char *flag, const char *place,
+                struct opened_store *ret, struct error *error);
+void stores_close(struct opened_store *store);
+
+/* The Releases of Specs with State in the store, which is that of stores_open(), or one around it.
+ */
+struct release_history *stores_make_history(const struct connection *connection,
+                                            const struct opened_store *opened, struct store *store);
+
+/* The place is of a type that needs the API server. */
+bool stores_need_cluster(const char *place);
+
+#endif
