@@ -29,7 +29,8 @@ static const struct flag {
     FLAG("state-backend", FLAG_STRING, state_backend, "configmap",
          "store of State and plans: configmap, or file:FOLDER for these and Releases"),
     FLAG("accept-store", FLAG_STRING, accept_store, NULL,
-         "use the store although it is not the one that the operator knows: the token of the message "
+         "use the store although it is not the one that the operator knows: the token of the "
+         "message "
          "that says so, which is of no use for any other store"),
     FLAG("watch-namespace", FLAG_STRING, watch_namespace, NULL,
          "watch only this namespace; default: all"),

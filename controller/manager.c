@@ -131,7 +131,7 @@ static void check_store(struct manager *manager)
 
     log_info("the store of State", "store", opened->place, NULL);
     manager->store_check = store_check_new(
-        &(struct store_check_config){.store = opened->store,
+        &(struct store_check_config){.store = opened->base,
                                      .gate = manager->backends.gate,
                                      .client = connection->cluster.client,
                                      .clock = &system_clock,

@@ -135,6 +135,7 @@ int stores_open(const struct connection *connection, const char *flag, const cha
         err_wrap(&problem, "%s: %s", flag, type->name);
         return err_copy(error, &problem);
     }
+    ret->base = ret->store;
     ret->place = type->describe(connection, &place);
     ret->has_releases = type->has_releases;
     return 0;

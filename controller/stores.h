@@ -10,9 +10,10 @@
 #include "engine/store.h"
 
 struct opened_store {
-    char *place; /* for people: no password is in it */
-    struct store *store;
-    bool has_releases; /* it keeps Releases, too; else they are objects of the API server */
+    char *place;         /* for people: no password is in it */
+    struct store *base;  /* which has the identity, in clear */
+    struct store *store; /* of all other documents: the same, or one around it, which frees it */
+    bool has_releases;   /* it keeps Releases, too; else they are objects of the API server */
 };
 
 /* flag: the place's flag, for messages ("--state-backend"). Nothing is sent. ERR_INVALID: it names

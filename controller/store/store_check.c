@@ -8,12 +8,12 @@
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/store/identity.h"
+#include "engine/store/identity_document.h"
 #include "engine/store/store_error.h"
 
-#define STEPS_OF_RAISE    16    /* of one raise: three, and what others do at the same time */
-#define SHUT_INTERVAL 5000  /* ms between looks at a store that is not used */
-#define OPEN_INTERVAL 30000 /* ms between looks at one that is */
+#define STEPS_OF_RAISE 16    /* of one raise: three, and what others do at the same time */
+#define SHUT_INTERVAL  5000  /* ms between looks at a store that is not used */
+#define OPEN_INTERVAL  30000 /* ms between looks at one that is */
 
 struct store_check {
     struct store_check_config config;
@@ -52,56 +52,27 @@ static struct store_call call_of(const struct store_check *check)
     return (struct store_call){.permit = check->config.permit};
 }
 
-/* None there, or a damaged one, is no error. */
-static int parse_read(int r, const struct document *document, struct store_identity *ret)
-{
-    if (r >= 0)
-        store_identity_parse(&document->open, ret);
-    if (r == ERR_CORRUPT)
-        ret->is_damaged = true;
-    return r == ERR_NOT_FOUND || r == ERR_CORRUPT ? 0 : r;
-}
-
 /* *ret_file: open to write, if it is not NULL. */
 static int read_identity(struct store_check *check, struct store_file **ret_file,
                          struct store_identity *ret, struct error *error)
 {
-    struct store *store = check->config.store;
     const struct store_call call = call_of(check);
-    struct document document = DOCUMENT_INIT;
-    struct store_file *file = NULL;
     struct error problem = {0};
-    int r = store->ops->open(store, &store_identity_name, ret_file ? STORE_WRITE : STORE_READ,
-                             &call, &file, &problem);
+    int r = store_identity_open(check->config.store, &call, ret_file, ret, &problem);
 
-    if (r >= 0)
-        r = parse_read(store->ops->read(file, &call, &document, &problem), &document, ret);
-    document_done(&document);
-    if (r >= 0 && ret_file)
-        *ret_file = TAKE(file);
-    store->ops->close(file);
-    if (r >= 0)
-        return 0;
     store_error_explain(&problem, check->config.place);
-    return err_copy(error, &problem);
+    return r < 0 ? err_copy(error, &problem) : 0;
 }
 
 static int write_identity(struct store_check *check, struct store_file *file,
                           const struct store_term *term, struct error *error)
 {
-    const struct store_identity identity = {.term = *term};
     const struct store_call call = call_of(check);
-    struct document document = DOCUMENT_INIT;
     struct error problem = {0};
-    int r;
+    int r = store_identity_put(file, &call, &(struct store_identity){.term = *term}, &problem);
 
-    store_identity_write(&identity, &document.open);
-    r = file->store->ops->write(file, &call, &document, &problem);
-    document_done(&document);
-    if (r >= 0)
-        return 0;
     store_error_explain(&problem, check->config.place);
-    return err_copy(error, &problem);
+    return r < 0 ? err_copy(error, &problem) : 0;
 }
 
 /* ---- Both sides ---- */

@@ -120,7 +120,6 @@ static void an_idle_spec_costs_nothing(void)
     scene_start(&scene);
     scene_expect_quiet(&scene);
     EXPECT_WRITES(&scene, STARTED);
-    api_server_mark(scene.server);
     EXPECT_INT(api_server_count(scene.server, "list", RELEASES), 1, "once");
     for (int n = 0; n < 2; n++) {
         scene_ask(&scene, "web");
