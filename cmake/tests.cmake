@@ -168,13 +168,6 @@ function(terraform_driver)
     target_link_libraries(terraform_driver PRIVATE engine_operation runtimes_file runtimes_terraform)
 endfunction()
 
-# What hack/state builds.
-function(tools)
-    add_executable(show_state EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/hack/tools/show_state.c)
-    _our_sources(show_state)
-    target_link_libraries(show_state PRIVATE controller)
-endfunction()
-
 function(benchmarks)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hack/benchmarks/*.c)
     foreach(source IN LISTS sources)

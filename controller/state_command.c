@@ -84,9 +84,10 @@ static int run_view(const struct command *command, const char *verb, struct erro
     struct connection connection = {.flags = &command->flags};
     _cleanup_buf_ struct buf text = BUF_INIT;
     struct place store = {0};
-    int r = 0;
+    bool needs_cluster = false;
+    int r = stores_check("--state-backend", place, &needs_cluster, error);
 
-    if (stores_need_cluster(place)) {
+    if (r >= 0 && needs_cluster) {
         r = connection_init(&connection, &command->flags, error);
         if (r >= 0)
             r = connection_open(&connection, NULL, NULL, error);
@@ -159,7 +160,13 @@ static int run_copy(const struct command *command, struct error *error)
     struct cancel *stop = cancel_new(NULL);
     struct connection connection = {0};
     struct leadership *leadership = NULL;
-    int r = refuse_if_held(&flags, stop, error);
+    bool ignored;
+    int r = stores_check("--from", command->from, &ignored, error);
+
+    if (r >= 0)
+        r = stores_check("--to", command->to, &ignored, error);
+    if (r >= 0)
+        r = refuse_if_held(&flags, stop, error);
 
     flags.leader_elect = true;
     if (r >= 0)

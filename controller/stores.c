@@ -113,12 +113,15 @@ static int refuse(const char *flag, const char *text, struct error *error)
                    type, *type ? "\"" : "", forms.data);
 }
 
-bool stores_need_cluster(const char *place)
+int stores_check(const char *flag, const char *text, bool *ret_needs_cluster, struct error *error)
 {
-    struct place ignored;
-    const struct store_type *type = find_type(place, &ignored);
+    struct place place;
+    const struct store_type *type = find_type(text, &place);
 
-    return !type || type->needs_cluster;
+    if (!type)
+        return refuse(flag, text, error);
+    *ret_needs_cluster = type->needs_cluster;
+    return 0;
 }
 
 int stores_open(const struct connection *connection, const char *flag, const char *text,

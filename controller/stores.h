@@ -27,7 +27,7 @@ void stores_close(struct opened_store *store);
 struct release_history *stores_make_history(const struct connection *connection,
                                             const struct opened_store *opened, struct store *store);
 
-/* The place is of a type that needs the API server. */
-bool stores_need_cluster(const char *place);
+/* Whether the place is of a type that there is, and whether that needs the API server. */
+int stores_check(const char *flag, const char *place, bool *ret_needs_cluster, struct error *error);
 
 #endif

@@ -112,7 +112,8 @@ char *scene_data(struct scene *scene, const char *name);
         free(phase_);                                      \
     } while (0)
 /* What a start writes: it raises the store's identity. */
-#define STARTED "update configmaps 3"
+#define STARTED        "update configmaps 3"
+#define STARTED_WRITES 3
 #define EXPECT_WRITES(scene, summary)                               \
     do {                                                            \
         char *summary_ = api_server_write_summary((scene)->server); \
