@@ -44,14 +44,6 @@ static char *compose(const struct error *why, const struct run_last *last)
                       err_hints(why->message));
 }
 
-/* Nothing but a person helps. */
-static bool is_for_people(const struct error *why)
-{
-    return str_equal(why->reason, store_error_reason(STORE_REPLACED)) ||
-           str_equal(why->reason, store_error_reason(STORE_RESTORED)) ||
-           str_equal(why->reason, store_error_reason(STORE_MOVED));
-}
-
 int store_wait_tell(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -64,7 +56,8 @@ int store_wait_tell(struct attempt *attempt, struct error *error)
         return 0;
     message = compose(&why, &last);
     status.verdict = (struct verdict){"Unknown", why.reason, message,
-                                      is_for_people(&why) ? PROGRESS_STALLED : PROGRESS_RECONCILING,
+                                      store_error_is_for_people(why.reason) ? PROGRESS_STALLED
+                                                                            : PROGRESS_RECONCILING,
                                       last.healthy};
     return run_write_status(run, &status, error);
 }

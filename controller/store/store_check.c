@@ -14,6 +14,8 @@
 #define STEPS_OF_RAISE 16    /* of one raise: three, and what others do at the same time */
 #define SHUT_INTERVAL  5000  /* ms between looks at a store that is not used */
 #define OPEN_INTERVAL  30000 /* ms between looks at one that is */
+/* ms between raises: a backup that is older is found, though no process began since. */
+#define RAISE_INTERVAL 3600000
 
 struct store_check {
     struct store_check_config config;
@@ -21,7 +23,7 @@ struct store_check {
     pthread_mutex_t lock;   /* held over requests: one look at a time */
     struct store_term ours; /* of the last raise, or of another process of this operator since */
     bool is_open;
-    int64_t look_at; /* ms, monotonic */
+    int64_t look_at, raise_at; /* ms, monotonic */
 };
 
 static struct store_places places_of(const struct store_check *check)
@@ -188,8 +190,8 @@ static void conclude(struct store_check *check, int r, const struct error *why)
         log_info("the store is used", "store", config->place, NULL);
 }
 
-/* With the lock. */
-static void begin(struct store_check *check)
+/* All steps of a raise, or what is left of one. */
+static int raise_both(struct store_check *check, struct error *error)
 {
     struct error problem = {0};
     int r = 0;
@@ -200,6 +202,15 @@ static void begin(struct store_check *check)
     }
     if (r == 0)
         r = err_set(&problem, ERR_CONFLICT, "Conflict", "others change the store's identity");
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+/* With the lock. */
+static void begin(struct store_check *check)
+{
+    struct error problem = {0};
+    int r = raise_both(check, &problem);
+
     conclude(check, r, &problem);
 }
 
@@ -222,6 +233,15 @@ static int compare(struct store_check *check, const struct store_identity *ident
     return r;
 }
 
+/* With the lock. What does not answer says nothing. */
+static void raise_again(struct store_check *check)
+{
+    struct error problem = {0};
+
+    if (raise_both(check, &problem) < 0 && store_error_is_for_people(problem.reason))
+        conclude(check, problem.code, &problem);
+}
+
 /* With the lock. */
 static void look(struct store_check *check)
 {
@@ -239,10 +259,14 @@ static void look_or_begin(struct store_check *check)
 {
     int64_t now = check->config.clock->monotonic(check->config.clock);
 
-    if (check->is_open)
-        look(check);
-    else
+    if (!check->is_open)
         begin(check);
+    else if (now >= check->raise_at)
+        raise_again(check);
+    else
+        look(check);
+    if (now >= check->raise_at)
+        check->raise_at = now + RAISE_INTERVAL;
     check->look_at = now + (check->is_open ? OPEN_INTERVAL : SHUT_INTERVAL);
 }
 

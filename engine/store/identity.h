@@ -4,11 +4,11 @@
  * The wrong bucket, folder or database, a volume that was not mounted, and a backup that was
  * restored all look like "no State", or like an older one. So two sides remember each other: the
  * store has a document, the identity; and the operator has a claim, which it keeps elsewhere. Both
- * have the same term: a random id, a counter that every start of a leader raises, and a random
- * write id of that start. Whatever is put in the place of one side does not have the term of the
- * other.
+ * have the same term: a random id, a counter that each start of a leader raises, and each hour, and
+ * the random write id of that raise. Whatever is put in the place of one side does not have the
+ * term of the other.
  *
- * A start raises both in three writes, each of which is a compare-and-swap:
+ * Both are raised in three writes, each of which is a compare-and-swap:
  *
  *   1. the claim gets `next`, the term to be
  *   2. the identity becomes `next`

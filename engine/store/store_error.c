@@ -19,6 +19,13 @@ const char *store_error_reason(enum store_error_kind kind)
     return rows[kind].reason;
 }
 
+bool store_error_is_for_people(const char *reason)
+{
+    return str_equal(reason, rows[STORE_REPLACED].reason) ||
+           str_equal(reason, rows[STORE_RESTORED].reason) ||
+           str_equal(reason, rows[STORE_MOVED].reason);
+}
+
 int store_error(struct error *error, enum store_error_kind kind, const char *place,
                 const char *detail, ...)
 {

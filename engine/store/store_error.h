@@ -23,6 +23,9 @@ int store_error(struct error *error, enum store_error_kind kind, const char *pla
 
 const char *store_error_reason(enum store_error_kind kind);
 
+/* The store is not the one that is known, so that nothing but a person helps. */
+bool store_error_is_for_people(const char *reason);
+
 /* Makes an error of a store say what is wrong with the store, if its code tells that, and its
  * reason does not yet. The code stays. */
 void store_error_explain(struct error *error, const char *place);

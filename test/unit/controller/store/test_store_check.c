@@ -310,6 +310,27 @@ static void a_store_that_loses_its_identity_shuts_the_gate(void)
     stage_done(&stage);
 }
 
+/* A backup of the time before is found then, though no process began since. */
+static void it_is_raised_every_hour(void)
+{
+    struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(live(&stage, NULL, NULL), 0, "its own");
+    pass(&stage, 60000);
+    expect_claim(&stage, "1");
+    pass(&stage, 3600000);
+    expect_claim(&stage, "2");
+    store_faults_fail(stage.faults, 1, FAULT_BEFORE);
+    pass(&stage, 3600000);
+    EXPECT_INT(store_gate_ask(stage.gate, NULL), 0, "what does not answer says nothing");
+    pass(&stage, 60000);
+    EXPECT_INT(store_gate_ask(stage.gate, NULL), 0, "nor does half a raise");
+    pass(&stage, 3600000);
+    expect_claim(&stage, "3");
+    stage_done(&stage);
+}
+
 static void a_store_that_does_not_answer_is_tried_again(void)
 {
     struct error error = {0};
@@ -332,5 +353,5 @@ SUITE(store_check, TEST(each_start_raises_both_sides),
       TEST(killed_after_any_write_it_goes_on), TEST(another_store_is_refused_until_it_is_accepted),
       TEST(a_claim_that_is_gone_is_no_first_start), TEST(one_of_the_two_of_yesterday_is_told),
       TEST(two_operators_do_not_share_a_store_unnoticed), TEST(two_leaders_of_one_namespace_agree),
-      TEST(a_store_that_loses_its_identity_shuts_the_gate),
+      TEST(a_store_that_loses_its_identity_shuts_the_gate), TEST(it_is_raised_every_hour),
       TEST(a_store_that_does_not_answer_is_tried_again))
