@@ -199,6 +199,14 @@ static int take_value(char **argv, int argc, int *at, const char *name, const ch
     return *ret && **ret ? 1 : err_set(error, ERR_INVALID, "InvalidFlag", "%s needs a value", name);
 }
 
+/* Of a flag before it. */
+static bool is_value(char **argv, int at)
+{
+    const char *before = argv[at - 1];
+
+    return at > 3 && *before == '-' && !strchr(before, '=') && !str_equal(before, "--reveal");
+}
+
 /* 1: it is a word of ours, else it is a flag of the operator. */
 static int take_word(struct command *command, char **argv, int argc, int *at, struct error *error)
 {
@@ -211,9 +219,7 @@ static int take_word(struct command *command, char **argv, int argc, int *at, st
         command->reveals = true;
         return 1;
     }
-    /* The value of a flag before it has a flag before it. */
-    if (r == 0 && *word != '-' && slash && !command->name &&
-        (*at == 3 || argv[*at - 1][0] != '-' || strchr(argv[*at - 1], '='))) {
+    if (r == 0 && *word != '-' && slash && !command->name && !is_value(argv, *at)) {
         command->namespace_name = str_new_n(word, (size_t)(slash - word));
         command->name = slash + 1;
         return 1;
