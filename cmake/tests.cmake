@@ -20,7 +20,7 @@ set(LONG_TESTS
     controller/scenario_rollback_kill=85 controller/scenario_crash=80 controller/scenario_retention=55 controller/scenario_rollback=35
     controller/scenario_status=35 controller/scenario_leader=30 controller/scenario_approval=25
     controller/scenario_apply=25 controller/scenario_status_missing=20 controller/scenario_many=20
-    runtimes/kubernetes/change/live_text=50 runtimes/kubernetes/client/kube_client_retry=35
+    controller/scenario_store=90 runtimes/kubernetes/change/live_text=50 runtimes/kubernetes/client/kube_client_retry=35
     runtimes/kubernetes/store/live_documents_writers=30 runtimes/kubernetes/client/live=30
     runtimes/kubernetes/store/live_documents=25 runtimes/kubernetes/change/live_plans=20 engine/base=25
     fuzz/documents=35)
@@ -206,13 +206,6 @@ function(terraform_driver)
     add_executable(terraform_driver EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/terraform/driver.c)
     _our_sources(terraform_driver)
     target_link_libraries(terraform_driver PRIVATE engine_operation runtimes_file runtimes_terraform)
-endfunction()
-
-# What hack/state builds.
-function(tools)
-    add_executable(show_state EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/hack/tools/show_state.c)
-    _our_sources(show_state)
-    target_link_libraries(show_state PRIVATE controller)
 endfunction()
 
 function(benchmarks)

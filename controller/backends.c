@@ -1,9 +1,8 @@
 #include "controller/backends.h"
 
 #include "engine/base/str.h"
-#include "engine/release/document_history.h"
+#include "engine/store/guarded.h"
 #include "engine/trace/store_trace.h"
-#include "runtimes/file/store.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/history/history.h"
 #include "runtimes/kubernetes/runtime.h"
@@ -53,67 +52,25 @@ static struct runtime *(*const runtimes[])(const struct backends *backends,
 };
 _Static_assert(ARRAY_SIZE(runtimes) <= BACKENDS_RUNTIMES, "room for all runtimes");
 
-/* ---- Stores: "type", or "type:argument" ---- */
-
-static struct store *open_kubernetes(const struct connection *connection, const char *argument)
-{
-    return *argument ? NULL
-                     : kube_documents_new(&(struct kube_documents_config){
-                           .cluster = connection->cluster,
-                           .namespace_name = connection->state_namespace,
-                           .effect_time = connection->flags->api_request_timeout});
-}
-
-static struct release_history *make_objects(const struct connection *connection,
-                                            struct store *store)
-{
-    (void)store;
-    return kube_history_new(&connection->cluster);
-}
-
-static struct store *open_files(const struct connection *connection, const char *directory)
-{
-    (void)connection;
-    return *directory ? file_store_new(directory) : NULL;
-}
-
-static struct release_history *make_documents(const struct connection *connection,
-                                              struct store *store)
-{
-    (void)connection;
-    return document_history_new(store);
-}
-
-static const struct {
-    const char *type;
-    struct store *(*open)(const struct connection *connection, const char *argument);
-    struct release_history *(*make_history)(const struct connection *connection,
-                                            struct store *store);
-} stores[] = {
-    {"kubernetes", open_kubernetes, make_objects},
-    {"file", open_files, make_documents},
-};
+/* ---- The store ---- */
 
 static int open_store(struct backends *backends, const struct connection *connection,
                       struct error *error)
 {
-    const char *wanted = connection->flags->state_backend;
-    size_t length = strcspn(wanted, ":");
-    const char *argument = wanted[length] ? wanted + length + 1 : "";
+    struct opened_store *opened = &backends->opened;
+    int r =
+        stores_open(connection, "--state-backend", connection->flags->state_backend, opened, error);
 
-    for (size_t i = 0; i < ARRAY_SIZE(stores); i++) {
-        if (strlen(stores[i].type) != length || strncmp(stores[i].type, wanted, length) != 0)
-            continue;
-        backends->store = stores[i].open(connection, argument);
-        if (!backends->store)
-            break;
-        if (str_equal(connection->flags->log_level, "debug"))
-            backends->store = store_trace_new(backends->store, &system_clock);
-        backends->history = stores[i].make_history(connection, backends->store);
-        return 0;
-    }
-    return err_set(error, ERR_INVALID, "InvalidFlag",
-                   "--state-backend: \"%s\" is neither kubernetes nor file:DIRECTORY", wanted);
+    if (r >= 0 && opened->keys)
+        r = seal_keys_check(opened->keys, &(struct store_call){0}, error);
+    if (r < 0)
+        return r;
+    if (str_equal(connection->flags->log_level, "debug"))
+        opened->store = store_trace_new(opened->store, &system_clock);
+    backends->gate = store_gate_new();
+    backends->store = store_guarded_new(opened->store, backends->gate, opened->place);
+    backends->history = stores_make_history(connection, opened, backends->store);
+    return 0;
 }
 
 /* ---- All ---- */
@@ -145,5 +102,7 @@ void backends_done(struct backends *backends)
         backends->history->ops->free(backends->history);
     if (backends->store)
         backends->store->ops->free(backends->store);
+    store_gate_free(backends->gate);
+    stores_close(&backends->opened);
     terraform_done(&backends->terraform);
 }

@@ -1,15 +1,17 @@
 /*
- * The runtimes, the store of State and the history of Releases that the flags select. The tables of
- * all that exist are in backends.c.
+ * The runtimes, the store of State and the history of Releases that the flags select. The table of
+ * runtimes is in backends.c, that of stores in stores.c.
  */
 #ifndef CONTROLLER_BACKENDS_H
 #define CONTROLLER_BACKENDS_H
 
 #include "controller/connection.h"
+#include "controller/stores.h"
 #include "controller/terraform.h"
 #include "engine/release/history.h"
 #include "engine/runtime.h"
 #include "engine/store.h"
+#include "engine/store/gate.h"
 
 #define BACKENDS_RUNTIMES 8
 
@@ -17,7 +19,9 @@ struct backends {
     struct terraform_settings terraform;
     struct runtime *runtimes[BACKENDS_RUNTIMES];
     size_t n_runtimes;
-    struct store *store;
+    struct opened_store opened;
+    struct store_gate *gate; /* shut, until somebody has looked at the store (controller/store) */
+    struct store *store;     /* around the opened one: it asks the gate */
     struct release_history *history;
 };
 

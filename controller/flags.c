@@ -26,8 +26,19 @@ static const struct flag {
          "context of the kubeconfig; default: its current context"),
     FLAG("state-namespace", FLAG_STRING, state_namespace, NULL,
          "namespace of State, plans and the Lease; default: the pod's own, else kusion-system"),
-    FLAG("state-backend", FLAG_STRING, state_backend, "kubernetes",
-         "store of State and plans: kubernetes, or file:DIRECTORY for these and Releases"),
+    FLAG("state-backend", FLAG_STRING, state_backend, "configmap",
+         "store of State and plans: configmap; or, for these and Releases, file:FOLDER, "
+         "postgres://USER@HOST/DATABASE, s3://BUCKET/PREFIX, https://HOST/FOLDER (WebDAV)"),
+    FLAG("state-key", FLAG_STRING, state_key, NULL,
+         "key that seals what the store gets: file:FOLDER, or kms:unix:///SOCKET of a KMS v2 "
+         "plugin"),
+    FLAG("state-encryption", FLAG_STRING, state_encryption, NULL,
+         "what is sealed: none, secret, all; default: secret with --state-key, which stores on "
+         "servers need"),
+    FLAG("accept-store", FLAG_STRING, accept_store, NULL,
+         "use the store although it is not the one that the operator knows: the token of the "
+         "message "
+         "that says so, which is of no use for any other store"),
     FLAG("watch-namespace", FLAG_STRING, watch_namespace, NULL,
          "watch only this namespace; default: all"),
     FLAG("watch-label-selector", FLAG_STRING, watch_label_selector, NULL,

@@ -20,7 +20,7 @@ struct flag_values {
 
 struct flags {
     const char *kubeconfig, *context;
-    const char *state_namespace, *state_backend;
+    const char *state_namespace, *state_backend, *state_key, *state_encryption, *accept_store;
     const char *watch_namespace, *watch_label_selector;
     const char *default_service_account;
     const char *lease_name;

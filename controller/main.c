@@ -10,6 +10,7 @@
 #include "controller/check.h"
 #include "controller/flags.h"
 #include "controller/manager.h"
+#include "controller/state_command.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/base/thread.h"
@@ -109,6 +110,13 @@ static void block_signals(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
+/* Also of a command, which ends by the other signals at once: what is stored is in order at any
+ * time. */
+static void block_signal_of_pipes(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+}
+
 static int run_manager(const struct flags *flags, struct cancel *stop)
 {
     struct error error = {0};
@@ -156,6 +164,10 @@ int main(int argc, char **argv)
     hide_memory();
     share_memory();
     keep_tls_keys();
+    if (argc > 1 && str_equal(argv[1], "state")) {
+        block_signal_of_pipes();
+        return state_command(argc, argv);
+    }
     if (flags_parse(argc, argv, &flags, &error) < 0) {
         fprintf(stderr, "kusion-operator: %s\n", error.message);
         return 2;

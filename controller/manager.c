@@ -16,6 +16,7 @@
 #include "controller/reconcile/requests.h"
 #include "controller/reconcile/retention.h"
 #include "controller/serving.h"
+#include "controller/store/store_check.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
@@ -25,6 +26,7 @@
 #define RECORD_INTERVAL  1000    /* ms between records of what has ended (quarantine.h) */
 #define SWEEP_INTERVAL   2000    /* ms between tries of the sweep */
 #define TIDY_INTERVAL    3600000 /* ms between looks for what killed processes left in the store */
+#define STORE_INTERVAL   1000    /* ms between questions whether the store is to be looked at */
 #define LOOKOUT_INTERVAL 500     /* ms between looks whether the watches fail */
 /* The API server's priority and fairness lets some hundred requests of all ServiceAccounts run at
  * once. Calls of one namespace that hang, in a webhook say, leave most of these to others. */
@@ -40,6 +42,7 @@ struct manager {
     struct connection connection;
     struct leadership *leadership;
     struct backends backends;
+    struct store_check *store_check;
     struct executor *executor;
     struct slots *slots;
     struct ledgers *ledgers;
@@ -50,7 +53,7 @@ struct manager {
     struct finished *finished;
     struct quarantine *quarantine;
     char *quarantine_name;
-    struct ticker *housekeeping, *lookout, *cleaning, *recording;
+    struct ticker *housekeeping, *lookout, *cleaning, *recording, *checking;
     bool is_swept;   /* the sweep has succeeded */
     int64_t tidy_at; /* ms, monotonic: not before */
     struct event_recorder *events;
@@ -120,6 +123,27 @@ static void make_quarantine(struct manager *manager)
                                                    .identity = connection->identity});
 }
 
+/* Before anything is reconciled. */
+static void check_store(struct manager *manager)
+{
+    const struct connection *connection = &manager->connection;
+    const struct opened_store *opened = &manager->backends.opened;
+
+    log_info("the store of State", "store", opened->place, NULL);
+    manager->store_check = store_check_new(
+        &(struct store_check_config){.store = opened->base,
+                                     .gate = manager->backends.gate,
+                                     .client = connection->cluster.client,
+                                     .clock = &system_clock,
+                                     .namespace_name = connection->state_namespace,
+                                     .place = opened->place,
+                                     .accept = manager->flags->accept_store,
+                                     .permit = leadership_permit(manager->leadership)});
+    store_check_begin(manager->store_check);
+    manager->checking =
+        ticker_new(&system_clock, "store", STORE_INTERVAL, store_check_tick, manager->store_check);
+}
+
 static const char *why_cut_off(const struct manager *manager)
 {
     int64_t timeout = manager->flags->blind_timeout;
@@ -176,6 +200,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->executor = manager->executor;
     context->slots = manager->slots;
     context->store = manager->backends.store;
+    context->gate = manager->backends.gate;
     context->ledgers = manager->ledgers;
     context->history = manager->backends.history;
     context->plans = manager->plans;
@@ -221,6 +246,8 @@ static void clean_up(void *arg)
     struct manager *manager = arg;
     int64_t now = system_clock.monotonic(&system_clock);
 
+    if (store_gate_ask(manager->backends.gate, NULL) < 0)
+        return;
     if (!manager->is_swept)
         manager->is_swept =
             retention_sweep(&manager->context, manager->flags->watch_namespace) >= 0;
@@ -234,6 +261,7 @@ static int reconcile(struct manager *manager, struct error *error)
 {
     int r;
 
+    check_store(manager);
     make_engine(manager);
     make_quarantine(manager);
     r = fill_context(manager, error);
@@ -306,6 +334,7 @@ static void drain(struct manager *manager, const char *reason)
         serving_set_phase(manager->serving, SERVING_DRAINING);
     ticker_free(TAKE(manager->lookout));
     ticker_free(TAKE(manager->cleaning));
+    ticker_free(TAKE(manager->checking));
     ticker_free(TAKE(manager->recording));
     controllers_stop(manager->controllers, reason);
     quarantine_end(manager->quarantine);
@@ -337,6 +366,7 @@ static void finish(struct manager *manager, const char *reason)
     quarantine_free(manager->quarantine);
     free(manager->quarantine_name);
     event_recorder_free(manager->events);
+    store_check_free(manager->store_check);
     backends_done(&manager->backends);
     leadership_free(manager->leadership);
     connection_done(&manager->connection);

@@ -59,6 +59,7 @@ enum document_kind {
     DOCUMENT_SPEC,    /* what a Spec wanted, for rollbacks (controller/reconcile/recorded.h); item:
                          the digest of it */
     DOCUMENT_RELEASE, /* a Release; item: the revision */
+    DOCUMENT_STORE, /* the store's identity (engine/store/identity.h); of no Spec, item: NULL */
     DOCUMENT_KINDS,
 };
 
@@ -117,7 +118,7 @@ typedef int store_on_name(void *arg, const struct document_name *name, struct er
 /* All are set, but for append where a store does not support it, tidy where it needs none, and
  * removal where no command of a shell does it. */
 struct store_ops {
-    const char *type; /* the value of the flag: "kubernetes", "file" */
+    const char *type; /* as the flag names it: "configmap", "file" */
 
     void (*free)(struct store *store);
 

@@ -5,8 +5,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/runtime.h"
-#include "runtimes/kubernetes/check.h"
-#include "runtimes/kubernetes/relate.h"
+#include "runtimes/kubernetes/objects/check.h"
+#include "runtimes/kubernetes/objects/relate.h"
 
 static const struct spec_type types[] = {
     {"Kubernetes", &kube_checks, NULL},

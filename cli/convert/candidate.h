@@ -6,7 +6,7 @@
 
 #include "cli/convert/convert.h"
 #include "engine/base/strmap.h"
-#include "runtimes/kubernetes/object_ref.h"
+#include "runtimes/kubernetes/objects/object_ref.h"
 
 struct candidate {
     const struct convert_item *item;

@@ -4,7 +4,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/object_ref.h"
+#include "runtimes/kubernetes/objects/object_ref.h"
 
 #define LAST_APPLIED "kubectl.kubernetes.io/last-applied-configuration"
 #define STAMP        "creationTimestamp"

@@ -4,7 +4,7 @@
 #include "cli/convert/convert.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/object_ref.h"
+#include "runtimes/kubernetes/objects/object_ref.h"
 
 #define OWN_GROUP "api.kusion.io"
 

@@ -7,7 +7,7 @@
 #include "cli/online/wanted.h"
 #include "cli/online/watch_spec.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 /* What is sent: the Spec as it is written, with its namespace, and without what is not the
  * author's. */

@@ -8,7 +8,7 @@
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 #define MOST_CHANGES 5 /* of a plan while it is looked at: then somebody else is at work */
 

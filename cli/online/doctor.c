@@ -7,7 +7,7 @@
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 #define MOST_NAMES 3
 #define WAITS_LONG 3600000 /* ms */

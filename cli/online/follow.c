@@ -7,7 +7,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 enum { SPECS, RELEASES, KINDS };
 

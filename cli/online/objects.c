@@ -6,7 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 void objects_done(struct objects *objects)
 {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/pod_cause.h"
+#include "runtimes/kubernetes/objects/pod_cause.h"
 
 #define MOST 10 /* Pods of one workload that are shown */
 

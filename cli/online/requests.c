@@ -8,7 +8,7 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/pause.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 #define TTL          300    /* seconds in which a Preview goes that this process left behind */
 #define TIME         120000 /* ms for a Preview */

@@ -8,7 +8,7 @@
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 #include "runtimes/kubernetes/runtime.h"
 
 #define TIME 300000 /* ms that --watch takes at most, without --timeout */

@@ -2,7 +2,7 @@
 
 #include "cli/offline/read.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/group.h"
+#include "runtimes/kubernetes/client/group.h"
 
 static bool is_spec(const struct value *document)
 {

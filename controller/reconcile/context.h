@@ -16,6 +16,7 @@
 #include "runtimes/kubernetes/client/group.h"
 
 struct operations;
+struct store_gate;
 struct plans;
 struct recorded;
 struct requests;
@@ -29,6 +30,7 @@ struct reconcile_context {
     struct executor *executor;
     struct slots *slots;
     struct store *store;     /* where State is kept */
+    struct store_gate *gate; /* whether it may be used; NULL: it may */
     struct ledgers *ledgers; /* over it */
     struct release_history *history;
     struct plans *plans; /* too long for a Release */

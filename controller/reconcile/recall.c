@@ -2,6 +2,7 @@
 
 #include "controller/reconcile/witness.h"
 #include "engine/base/str.h"
+#include "engine/store/gate.h"
 
 /* ---- What the status says ---- */
 
@@ -206,6 +207,7 @@ int recall_read(const struct run *run, struct ledger *ledger, bool is_first, str
         is_stored ? !recall_is_whole(run, ledger) || has_failed_since : names_objects(run);
     bool is_whole = is_inventory_whole(run) && !is_unfinished;
     int64_t revision = later(run_last_applied(run), is_unfinished ? run_unfinished(run) : 0);
+    int r;
 
     *ret = (struct recall){.is_needed = is_behind || is_unfinished, .is_gone = !is_stored};
     if (!is_stored && is_silent(run) && !run->is_namespace_terminating &&
@@ -213,6 +215,10 @@ int recall_read(const struct run *run, struct ledger *ledger, bool is_first, str
         return read_silent(run, ret, error);
     if (!ret->is_needed)
         return 0;
+    /* Another store, or an emptied one, looks like that, too. */
+    r = store_gate_confirm(run->context->gate, error);
+    if (r < 0)
+        return r;
     if (has_failed_since)
         revision = later(revision, run_last_attempted(run));
     return read_lost(run, revision, is_whole, ret, error);

@@ -7,6 +7,7 @@
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/store_wait.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/path.h"
@@ -213,11 +214,13 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     int r = load(attempt, &why_unreadable, &problem);
 
     if (r == ERR_NOT_FOUND)
-        return end_history(attempt, result, error);
+        return store_wait_is_over(attempt, result) ? end_history(attempt, result, error) : 0;
     if (r < 0)
         return err_copy(error, &problem);
     if (!attempt_is_listed(attempt)) /* it is there, and another's by now */
         return 0;
+    if (!store_wait_is_over(attempt, result))
+        return store_wait_tell(attempt, error);
     r = keep_out(attempt, error);
     if (r)
         return r < 0 ? r : 0;

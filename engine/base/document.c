@@ -7,6 +7,7 @@ static const char *const kinds[DOCUMENT_KINDS] = {
     [DOCUMENT_STATE] = "state", [DOCUMENT_OUTCOME] = "outcome",
     [DOCUMENT_PLAN] = "plan",   [DOCUMENT_APPROVAL] = "approval",
     [DOCUMENT_SPEC] = "spec",   [DOCUMENT_RELEASE] = "release",
+    [DOCUMENT_STORE] = "store",
 };
 
 const char *document_kind_name(enum document_kind kind)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "engine/base/str.h"
+#include "engine/store/store_error.h"
 #include "runtimes/file/private.h"
 #include "runtimes/io/close.h"
 #include "runtimes/io/write.h"
@@ -22,7 +23,7 @@ int file_error(const char *what, const char *path, struct error *error)
 
     if (number == EACCES || number == EPERM || number == EROFS)
         return err_set(error, ERR_FORBIDDEN, NULL, "%s %s: %s", what, path, why);
-    return err_set(error, ERR_UNAVAILABLE, number == ENOSPC || number == EDQUOT ? "NoSpace" : NULL,
+    return err_set(error, ERR_UNAVAILABLE, number == ENOSPC || number == EDQUOT ? STORE_NO_SPACE : NULL,
                    "%s %s: %s", what, path, why);
 }
 

@@ -380,7 +380,7 @@ class World:
 
     def start(self):
         flags = things_flags("--concurrent", "32", *self.store.flags)
-        self.operator = Controller(self.cluster, flags=flags).wait_leading()
+        self.operator = Controller.accepting(self.cluster, flags=flags)
 
     def kill(self):
         self.operator.crash()
@@ -569,7 +569,7 @@ def test_a_password_is_not_exchanged(world, tenant, state_namespace, store):
     """A password that was made once; State is gone; and the password is taken over from the Secret."""
     made = world(store, phases={})
     flags = things_flags("--terraform-provider", "hashicorp/random", *made.store.flags)
-    start = lambda: Controller(state_namespace, flags=flags).wait_leading()
+    start = lambda: Controller.accepting(state_namespace, flags=flags)
     made.operator = start()
     spec = Spec(state_namespace, tenant, "login")
     login = terraform("random_password", "login", length=20)

@@ -392,7 +392,7 @@ static void documents_free(struct store *base)
 }
 
 static const struct store_ops ops = {
-    .type = "kubernetes",
+    .type = "configmap",
     .free = documents_free,
     .open = documents_open,
     .close = documents_close,

@@ -1,6 +1,7 @@
 """The built controller as a process: started, killed, frozen."""
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -38,6 +39,21 @@ class Controller:
     def wait_leading(self):
         eventually(self.is_leading)
         return self
+
+    def token(self):
+        """With which its store can be accepted; None: it does not refuse it."""
+        found = re.findall(r"--accept-store=([0-9a-f]+)", self.logged())
+        return found[-1] if found else None
+
+    @classmethod
+    def accepting(cls, cluster, flags=(), **more):
+        """One that leads, started by a person who accepts its store where it refuses it."""
+        controller = cls(cluster, flags=flags, **more).wait_leading()
+        token = controller.token()
+        if not token:
+            return controller
+        controller.crash()
+        return cls(cluster, flags=[*flags, f"--accept-store={token}"], **more).wait_leading()
 
     def kill9(self):
         self.process.kill()

@@ -258,6 +258,20 @@ void scene_ask(struct scene *scene, const char *name)
     api_server_edit(scene->server, path, text);
 }
 
+void scene_accept_store(struct scene *scene, const char *name)
+{
+    _cleanup_free_ char *message = scene_message(scene, name), *flags = NULL;
+    const char *before = scene->flags, *flag = strstr(message, "--accept-store=");
+
+    EXPECT(flag, message);
+    flags = str_printf("%s %.*s", before ? before : "", flag ? (int)strcspn(flag, " \n") : 0,
+                       flag ? flag : "");
+    scene_kill(scene);
+    scene->flags = flags;
+    scene_start(scene);
+    scene->flags = before;
+}
+
 /* ---- Waiting ---- */
 
 static const struct value *condition_of(const struct value *object, const char *type)
@@ -393,6 +407,15 @@ void scene_expect_cut(struct scene *scene)
 }
 
 /* ---- Looking ---- */
+
+char *scene_message(struct scene *scene, const char *name)
+{
+    _cleanup_free_ char *path = str_printf("%s/%s", SPECS, name);
+    _cleanup_value_ const struct value *object = api_server_get(scene->server, path);
+    const char *message = value_get_string(condition_of(object, "Ready"), "message");
+
+    return str_new(message ? message : "");
+}
 
 char *scene_phase(struct scene *scene, const char *spec, unsigned revision)
 {

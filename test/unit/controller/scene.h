@@ -39,6 +39,8 @@ void scene_expect_ended(struct scene *scene);
 #define CONFIGMAPS  "/api/v1/namespaces/team/configmaps"
 #define STATES      "/api/v1/namespaces/kusion-system/configmaps"
 #define STATES_ONLY STATES "?labelSelector=api.kusion.io/document=state" /* of what is there */
+/* Of all documents but the store's own. */
+#define KEPT        STATES "?labelSelector=api.kusion.io/state,api.kusion.io/document!=store"
 #define DEPLOYMENTS "/apis/apps/v1/namespaces/team/deployments"
 
 /* A resource: ConfigMap `name` with data.x, and what it depends on ("\"id\", …", or ""). */
@@ -65,6 +67,8 @@ void scene_spec(struct scene *scene, const char *name, const char *fields, const
 void scene_remove_states(struct scene *scene, const char *collection);
 /* As a controller of Deployments would say it. */
 void scene_roll_out(struct scene *scene, const char *name);
+/* Starts it once more, with the flag that the Spec's Ready suggests: the store is accepted. */
+void scene_accept_store(struct scene *scene, const char *name);
 /* Asks for a look at the Spec, as a person does. */
 void scene_ask(struct scene *scene, const char *name);
 
@@ -88,6 +92,8 @@ void scene_expect_cut(struct scene *scene);
 
 /* ---- Looking ---- */
 
+/* The message of Ready; free(). */
+char *scene_message(struct scene *scene, const char *name);
 /* What the Release of a revision is in ("succeeded"); free(). NULL: there is none. */
 char *scene_phase(struct scene *scene, const char *spec, unsigned revision);
 /* data.x of a ConfigMap in team; free(). NULL: it is not there. */
@@ -105,6 +111,9 @@ char *scene_data(struct scene *scene, const char *name);
         EXPECT_STR(phase_, phase, #revision);              \
         free(phase_);                                      \
     } while (0)
+/* What a start writes: it raises the store's identity. */
+#define STARTED        "update configmaps 3"
+#define STARTED_WRITES 3
 #define EXPECT_WRITES(scene, summary)                               \
     do {                                                            \
         char *summary_ = api_server_write_summary((scene)->server); \

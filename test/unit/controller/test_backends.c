@@ -8,7 +8,8 @@ static const struct {
     const char *backend;
     const char *type, *history; /* NULL: refused */
 } rows[] = {
-    {"kubernetes", "kubernetes", "kubernetes"},
+    {"configmap", "configmap", "kubernetes"},
+    {"kubernetes", "configmap", "kubernetes"},
     {"file:/nowhere/states", "file", "documents"},
     {"file:", NULL, NULL},
     {"file", NULL, NULL},
@@ -47,4 +48,33 @@ static void opens_the_store_that_the_flag_names(void)
     }
 }
 
-SUITE(backends, TEST(opens_the_store_that_the_flag_names))
+/* The type is all that is told of a place that is none: behind it may be a password. */
+static void a_place_that_is_none_is_not_repeated(void)
+{
+    static const struct {
+        const char *place, *words;
+    } refused[] = {
+        {"postgress://u:hunter2@h/db", "no store of the type \"postgress\""},
+        {"hunter2", "does not begin with a type"},
+        {"s3cr3t-hunter2:x", "does not begin with a type"},
+        {"configmap:hunter2", "configmap: nothing follows it"},
+        {"file:", "file: a folder is missing"},
+        {"", "does not begin with a type"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        struct connection connection = {0};
+        struct opened_store store = {0};
+        struct error error = {0};
+
+        EXPECT_INT(stores_open(&connection, "--to", refused[i].place, &store, &error), ERR_INVALID,
+                   refused[i].place);
+        EXPECT(str_has_prefix(error.message, "--to: "), error.message);
+        EXPECT(strstr(error.message, refused[i].words), error.message);
+        EXPECT(!strstr(error.message, "hunter2"), error.message);
+        stores_close(&store);
+    }
+}
+
+SUITE(backends, TEST(opens_the_store_that_the_flag_names),
+      TEST(a_place_that_is_none_is_not_repeated))

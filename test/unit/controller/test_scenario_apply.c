@@ -113,7 +113,7 @@ static void a_look_at_what_is_well_writes_nothing(void)
     scene_start(&scene);
     scene_expect_quiet(&scene);
     EXPECT(api_server_count(scene.server, "get", CONFIGMAPS "/a") > 0, "it looked");
-    EXPECT_WRITES(&scene, "");
+    EXPECT_WRITES(&scene, STARTED);
     scene_end(&scene);
 }
 
@@ -241,7 +241,7 @@ static void makes_nothing_without_the_finalizer(void)
         scene_expect_ready(&scene, "web", "False", rows[i].reason);
         EXPECT(api_server_wait_hits(scene.server, rule, 2), "it is tried again");
         EXPECT_DATA(&scene, "a", NULL);
-        EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
+        EXPECT_INT(api_server_size(scene.server, KEPT), 0, "nor recorded");
         api_server_release(scene.server, rule);
         scene_expect_ready(&scene, "web", "True", NULL);
         EXPECT_DATA(&scene, "a", "1");
@@ -379,14 +379,14 @@ static void takes_over_what_it_lost_the_record_of(void)
 
     begin_ready(&scene);
     before = api_server_get(scene.server, CONFIGMAPS "/a");
-    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    api_server_do(scene.server, "DELETE", KEPT, NULL, NULL);
     scene_ask(&scene, "web");
     scene_expect_quiet(&scene);
     after = api_server_get(scene.server, CONFIGMAPS "/a");
     EXPECT(value_equal(value_path(before, "metadata", "uid", NULL),
                        value_path(after, "metadata", "uid", NULL)),
            "the same object");
-    EXPECT_INT(api_server_size(scene.server, STATES), 1, "recorded again");
+    EXPECT_INT(api_server_size(scene.server, KEPT), 1, "recorded again");
     EXPECT_INT(api_server_size(scene.server, "/api/v1/namespaces/team/events"), 3,
                "told: two Releases, and that State is gone");
     scene_end(&scene);

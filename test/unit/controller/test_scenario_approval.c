@@ -311,7 +311,7 @@ static void a_plan_waits_for_a_create_that_may_still_come(void)
 
 static size_t count_documents(struct scene *scene)
 {
-    return api_server_size(scene->server, STATES);
+    return api_server_size(scene->server, KEPT);
 }
 
 /* By the watch, long before the next look; or where no process ran. */

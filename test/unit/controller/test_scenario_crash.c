@@ -43,7 +43,7 @@ static void expect_outcome(struct scene *scene, const struct change *change, con
     else
         scene_expect_gone(scene, WEB);
     scene_expect_quiet(scene);
-    EXPECT_INT(api_server_size(scene->server, change->after ? STATES_ONLY : STATES),
+    EXPECT_INT(api_server_size(scene->server, change->after ? STATES_ONLY : KEPT),
                change->after ? 1 : 0, "State");
     if (!change->after) {
         EXPECT_INT(api_server_size(scene->server, CONFIGMAPS), 0, "all gone");
@@ -138,7 +138,7 @@ static bool leave_nothing(unsigned n, const char *meanwhile)
     EXPECT_DATA(&scene, "a", NULL);
     EXPECT_DATA(&scene, "b", NULL);
     EXPECT_DATA(&scene, "c", meanwhile ? "1" : NULL);
-    EXPECT_INT(api_server_size(scene.server, meanwhile ? STATES_ONLY : STATES), meanwhile ? 1 : 0,
+    EXPECT_INT(api_server_size(scene.server, meanwhile ? STATES_ONLY : KEPT), meanwhile ? 1 : 0,
                "State");
     scene_end(&scene);
     return was_cut;

@@ -39,7 +39,7 @@ static void takes_all_away(void)
         scene_expect_gone(&scene, WEB);
         scene_expect_quiet(&scene);
         EXPECT_DATA(&scene, "a", rows[i].goes ? NULL : "1");
-        EXPECT_INT(api_server_size(scene.server, STATES), 0, rows[i].fields);
+        EXPECT_INT(api_server_size(scene.server, KEPT), 0, rows[i].fields);
         EXPECT_INT(api_server_count(scene.server, "delete", CONFIGMAPS "/a"), rows[i].goes,
                    rows[i].fields);
         scene_end(&scene);
@@ -99,7 +99,7 @@ static void takes_away_more_than_the_status_names(void)
     scene_expect_gone(&scene, WEB);
     scene_expect_quiet(&scene);
     EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), 0, "nothing is left");
-    EXPECT_INT(api_server_size(scene.server, STATES), 0, "and no State");
+    EXPECT_INT(api_server_size(scene.server, KEPT), 0, "and no State");
     scene_end(&scene);
     buf_done(&resources);
 }
@@ -172,7 +172,7 @@ static void holds_what_it_may_not_delete(void)
     api_server_release(scene.server, rule);
     scene_expect_gone(&scene, WEB);
     EXPECT_DATA(&scene, "a", NULL);
-    EXPECT_INT(api_server_size(scene.server, STATES), 0, "State went");
+    EXPECT_INT(api_server_size(scene.server, KEPT), 0, "State went");
     scene_end(&scene);
 }
 
@@ -196,7 +196,7 @@ static void ends_what_is_under_way(void)
     scene_expect_gone(&scene, WEB);
     EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), 0, "all gone");
     EXPECT_INT(api_server_size(scene.server, DEPLOYMENTS), 0, "all gone");
-    EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
+    EXPECT_INT(api_server_size(scene.server, KEPT), 0, "nor recorded");
     EXPECT_PHASE(&scene, "web", 1, "cancelled");
     scene_end(&scene);
 }
@@ -229,7 +229,7 @@ static void finds_by_their_label_what_state_does_not_know(void)
     struct scene scene = {0};
 
     begin(&scene, "\"retryInterval\":\"1s\",", CONFIGMAP("a", "1"));
-    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    api_server_do(scene.server, "DELETE", KEPT, NULL, NULL);
     api_server_create(scene.server, "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{"
                                     "\"namespace\":\"team\",\"name\":\"theirs\"}}");
     api_server_delete(scene.server, WEB);
@@ -253,7 +253,7 @@ static void finds_what_a_failed_apply_made(void)
     scene_expect_ready(&scene, "web", "False", "KindNotFound");
     EXPECT_DATA(&scene, "a", "1");
     scene_expect_quiet(&scene);
-    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    api_server_do(scene.server, "DELETE", KEPT, NULL, NULL);
     api_server_delete(scene.server, WEB);
     scene_expect_gone(&scene, WEB);
     scene_expect_gone(&scene, CONFIGMAPS "/a");
@@ -265,7 +265,7 @@ static void leaves_what_state_does_not_know_if_it_is_to_be_orphaned(void)
     struct scene scene = {0};
 
     begin(&scene, "\"deletionPolicy\":\"Orphan\",", CONFIGMAP("a", "1"));
-    api_server_do(scene.server, "DELETE", STATES, NULL, NULL);
+    api_server_do(scene.server, "DELETE", KEPT, NULL, NULL);
     api_server_delete(scene.server, WEB);
     scene_expect_gone(&scene, WEB);
     EXPECT_DATA(&scene, "a", "1");
@@ -316,7 +316,7 @@ static void keeps_what_is_not_being_deleted_any_more(void)
     api_server_delete(scene.server, WEB);
     scene_expect_gone(&scene, WEB);
     EXPECT_DATA(&scene, "a", NULL);
-    EXPECT_INT(api_server_size(scene.server, STATES), 0, "State went");
+    EXPECT_INT(api_server_size(scene.server, KEPT), 0, "State went");
     EXPECT_INT(api_server_count(scene.server, "delete", CONFIGMAPS "/a"), 1, "once more");
     scene_end(&scene);
 }

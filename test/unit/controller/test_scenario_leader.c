@@ -52,7 +52,7 @@ static int remove_file(const char *path, const struct stat *status, int type, st
 }
 
 /* etcd was set back, and State in files was not: it has the epoch of a leader that etcd does not
- * know of. The next one is a later leader all the same. */
+ * know of. Once that is accepted, the next one is a later leader all the same. */
 static void leads_on_where_etcd_was_set_back(void)
 {
     char directory[] = "/tmp/kusion-test-XXXXXX";
@@ -80,6 +80,8 @@ static void leads_on_where_etcd_was_set_back(void)
     api_server_edit(scene.server, LEASE, "{\"spec\":{\"holderIdentity\":null}}");
     scene_start(&scene);
     scene_spec(&scene, "web", "", CONFIGMAP("a", "3"));
+    scene_expect_ready(&scene, "web", "Unknown", "StoreRestored");
+    scene_accept_store(&scene, "web");
     scene_expect_ready(&scene, "web", "True", NULL);
     EXPECT_DATA(&scene, "a", "3");
     scene_end(&scene);

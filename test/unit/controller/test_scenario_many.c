@@ -241,7 +241,7 @@ static void previews(void)
                    rows[i].creates, path);
     }
     EXPECT_INT(api_server_size(scene.server, CONFIGMAPS), 0, "nothing is made");
-    EXPECT_INT(api_server_size(scene.server, STATES), 0, "nor recorded");
+    EXPECT_INT(api_server_size(scene.server, KEPT), 0, "nor recorded");
     scene_end(&scene);
 }
 

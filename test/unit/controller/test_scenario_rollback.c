@@ -226,7 +226,7 @@ static void expect_all_gone(struct scene *scene, const char *operation)
     scene_expect_gone(scene, WEB);
     scene_expect_quiet(scene);
     EXPECT_INT(api_server_size(scene->server, CONFIGMAPS), 0, operation);
-    EXPECT_INT(api_server_size(scene->server, STATES), 0, "nothing is left beside them");
+    EXPECT_INT(api_server_size(scene->server, KEPT), 0, "nothing is left beside them");
     undo = api_server_get(scene->server, UNDO);
     if (undo) /* one that had succeeded goes with the Spec */
         expect_ended(scene, UNDO, "failed", 0, "SpecNotFound");

@@ -142,7 +142,7 @@ static void the_next_process_tells(void)
     scene_start(&scene);
     scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
     scene_expect_quiet(&scene);
-    EXPECT_WRITES(&scene, "update specs/status");
+    EXPECT_WRITES(&scene, STARTED ", update specs/status");
     EXPECT_INT(api_server_size(scene.server, RELEASES), 1, "no second one");
     scene_end(&scene);
 }

@@ -8,8 +8,8 @@
 
 static void kinds_have_names_of_their_own(void)
 {
-    static const char *const names[DOCUMENT_KINDS] = {"state",    "outcome", "plan",
-                                                      "approval", "spec",    "release"};
+    static const char *const names[DOCUMENT_KINDS] = {"state", "outcome", "plan", "approval",
+                                                      "spec",  "release", "store"};
 
     for (size_t i = 0; i < DOCUMENT_KINDS; i++)
         EXPECT_STR(document_kind_name((enum document_kind)i), names[i], "as messages have it");

@@ -1,0 +1,32 @@
+/*
+ * The names of a store's documents, in memory of their own.
+ */
+#ifndef CONTROLLER_STATE_NAMES_H
+#define CONTROLLER_STATE_NAMES_H
+
+#include "engine/base/arena.h"
+#include "engine/base/strmap.h"
+#include "engine/store.h"
+
+struct names {
+    struct arena arena;
+    struct document_name *items;
+    size_t count, capacity;
+    struct strmap index; /* text of each -> its item's name; borrowed from the arena */
+};
+
+#define NAMES_INIT                                \
+    {                                             \
+        .arena = ARENA_INIT, .index = STRMAP_INIT \
+    }
+void names_done(struct names *names);
+
+/* Adds all of a kind. */
+int names_list(struct names *names, struct store *store, enum document_kind kind,
+               const struct store_call *call, struct error *error);
+bool names_has(const struct names *names, const struct document_name *name);
+
+/* "state team/web", "plan team/web web-3"; free(). */
+char *name_text(const struct document_name *name);
+
+#endif

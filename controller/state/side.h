@@ -1,0 +1,19 @@
+/*
+ * A store, as the commands of this folder use it.
+ */
+#ifndef CONTROLLER_STATE_SIDE_H
+#define CONTROLLER_STATE_SIDE_H
+
+#include "engine/release/history.h"
+#include "engine/store.h"
+
+/* All borrowed. */
+struct state_side {
+    struct store *base;  /* which has the identity */
+    struct store *store; /* of all other documents: the same, or one around it */
+    struct release_history *history;
+    const char *place;
+    bool has_releases; /* the store has them as documents */
+};
+
+#endif

@@ -1,0 +1,318 @@
+#include "controller/store/store_check.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <sys/random.h>
+
+#include "controller/store/claim.h"
+#include "engine/base/log.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "engine/store/identity_document.h"
+#include "engine/store/store_error.h"
+
+#define STEPS_OF_RAISE 16    /* of one raise: three, and what others do at the same time */
+#define SHUT_INTERVAL  5000  /* ms between looks at a store that is not used */
+#define OPEN_INTERVAL  30000 /* ms between looks at one that is */
+/* ms between raises: a backup that is older is found, though no process began since. */
+#define RAISE_INTERVAL 3600000
+
+struct store_check {
+    struct store_check_config config;
+    char *claim_place;
+    pthread_mutex_t lock;   /* held over requests: one look at a time */
+    struct store_term ours; /* of the last raise, or of another process of this operator since */
+    bool is_open;
+    int64_t look_at, raise_at; /* ms, monotonic */
+};
+
+static struct store_places places_of(const struct store_check *check)
+{
+    return (struct store_places){check->config.place, check->claim_place};
+}
+
+static void draw(char ret[STORE_ID_SIZE])
+{
+    unsigned char bytes[16];
+    size_t n = 0;
+
+    if (getrandom(bytes, sizeof(bytes), 0) != sizeof(bytes))
+        abort();
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        static const char digits[] = "0123456789abcdef";
+
+        ret[n++] = digits[bytes[i] >> 4];
+        ret[n++] = digits[bytes[i] & 15];
+    }
+    ret[n] = '\0';
+}
+
+/* ---- The store's side ---- */
+
+static struct store_call call_of(const struct store_check *check)
+{
+    return (struct store_call){.permit = check->config.permit};
+}
+
+/* *ret_file: open to write, if it is not NULL. */
+static int read_identity(struct store_check *check, struct store_file **ret_file,
+                         struct store_identity *ret, struct error *error)
+{
+    const struct store_call call = call_of(check);
+    struct error problem = {0};
+    int r = store_identity_open(check->config.store, &call, ret_file, ret, &problem);
+
+    store_error_explain(&problem, check->config.place);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+static int write_identity(struct store_check *check, struct store_file *file,
+                          const struct store_term *term, struct error *error)
+{
+    const struct store_call call = call_of(check);
+    struct error problem = {0};
+    int r = store_identity_put(file, &call, &(struct store_identity){.term = *term}, &problem);
+
+    store_error_explain(&problem, check->config.place);
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+/* ---- Both sides ---- */
+
+static int write_claim(struct store_check *check, struct claim_object *object, struct error *error)
+{
+    const struct store_check_config *config = &check->config;
+
+    return claim_write(config->client, config->namespace_name, config->place, object, error);
+}
+
+static bool is_meant(struct store_check *check, const struct store_identity *identity,
+                     const struct store_claim *claim)
+{
+    const struct store_places places = places_of(check);
+    char token[STORE_TOKEN_SIZE];
+
+    store_token(identity, claim, &places, token);
+    return str_equal(check->config.accept, token);
+}
+
+/* A person accepted it; or not. */
+static int accept_or_refuse(struct store_check *check, const struct store_identity *identity,
+                            struct claim_object *object, const struct error *why,
+                            struct error *error)
+{
+    const struct store_places places = places_of(check);
+    char id[STORE_ID_SIZE], write[STORE_ID_SIZE];
+
+    if (!is_meant(check, identity, &object->claim))
+        return err_copy(error, why);
+    draw(id);
+    draw(write);
+    log_warn("the store is accepted as it is, as --accept-store says", "store", places.store,
+             "reason", why->reason, "found", why->message, NULL);
+    store_claim_accept(&object->claim, identity, &places, id, write);
+    return write_claim(check, object, error);
+}
+
+static int raise_claim(struct store_check *check, struct claim_object *object, struct error *error)
+{
+    char id[STORE_ID_SIZE], write[STORE_ID_SIZE];
+
+    draw(id);
+    draw(write);
+    store_claim_raise(&object->claim, id, write);
+    return write_claim(check, object, error);
+}
+
+/* 1: both sides are raised. */
+static int settle(struct store_check *check, struct claim_object *object, struct error *error)
+{
+    int r;
+
+    store_claim_settle(&object->claim);
+    r = write_claim(check, object, error);
+    if (r < 0)
+        return r;
+    check->ours = object->claim.term;
+    return 1;
+}
+
+/* One write of the protocol. 0: there is another one. */
+static int advance(struct store_check *check, struct store_file *file,
+                   const struct store_identity *identity, struct claim_object *object,
+                   struct error *error)
+{
+    const struct store_places places = places_of(check);
+    struct error why = {0};
+
+    switch (store_step(identity, &object->claim, &places, &why)) {
+    case STORE_STEP_RAISE:
+        return raise_claim(check, object, error);
+    case STORE_STEP_STORE:
+        return write_identity(check, file, &object->claim.next, error);
+    case STORE_STEP_SETTLE:
+        return settle(check, object, error);
+    case STORE_STEP_REFUSED:
+        return accept_or_refuse(check, identity, object, &why, error);
+    }
+    return 0;
+}
+
+static int step(struct store_check *check, struct error *error)
+{
+    struct store_identity identity = {0};
+    struct claim_object object = {0};
+    struct store_file *file = NULL;
+    int r = read_identity(check, &file, &identity, error);
+
+    if (r >= 0)
+        r = claim_read(check->config.client, check->config.namespace_name, &object, error);
+    if (r >= 0)
+        r = advance(check, file, &identity, &object, error);
+    check->config.store->ops->close(file);
+    claim_object_done(&object);
+    store_identity_done(&identity);
+    return r;
+}
+
+/* ---- The gate ---- */
+
+static void conclude(struct store_check *check, int r, const struct error *why)
+{
+    const struct store_check_config *config = &check->config;
+    bool is_news = r < 0 ? store_gate_shut(config->gate, why) : store_gate_open(config->gate);
+
+    check->is_open = r >= 0;
+    if (is_news && r < 0)
+        log_error("the store is not used, and nothing is made or deleted", "store", config->place,
+                  "reason", why->reason, "error", why->message, NULL);
+    else if (is_news)
+        log_info("the store is used", "store", config->place, NULL);
+}
+
+/* All steps of a raise, or what is left of one. */
+static int raise_both(struct store_check *check, struct error *error)
+{
+    struct error problem = {0};
+    int r = 0;
+
+    for (unsigned n = 0; n < STEPS_OF_RAISE && (r == 0 || r == ERR_CONFLICT); n++) {
+        problem = (struct error){0};
+        r = step(check, &problem);
+    }
+    if (r == 0)
+        r = err_set(&problem, ERR_CONFLICT, "Conflict", "others change the store's identity");
+    return r < 0 ? err_copy(error, &problem) : 0;
+}
+
+/* With the lock. */
+static void begin(struct store_check *check)
+{
+    struct error problem = {0};
+    int r = raise_both(check, &problem);
+
+    conclude(check, r, &problem);
+}
+
+/* The sides as they are now, without a raise: another operator of this namespace may have begun. */
+static int compare(struct store_check *check, const struct store_identity *identity,
+                   struct error *error)
+{
+    const struct store_places places = places_of(check);
+    struct claim_object object = {0};
+    struct error why = {0};
+    int r = claim_read(check->config.client, check->config.namespace_name, &object, &why);
+
+    if (r >= 0 && store_step(identity, &object.claim, &places, &why) == STORE_STEP_REFUSED)
+        r = err_copy(error, &why);
+    else
+        r = 0; /* who cannot be asked says nothing */
+    if (r >= 0)
+        check->ours = identity->term;
+    claim_object_done(&object);
+    return r;
+}
+
+/* With the lock. What does not answer says nothing. */
+static void raise_again(struct store_check *check)
+{
+    struct error problem = {0};
+
+    if (raise_both(check, &problem) < 0 && store_error_is_for_people(problem.reason))
+        conclude(check, problem.code, &problem);
+}
+
+/* With the lock. */
+static void look(struct store_check *check)
+{
+    struct store_identity identity = {0};
+    struct error problem = {0};
+    int r = read_identity(check, NULL, &identity, NULL);
+
+    if (r >= 0 && (identity.moved_to || !store_term_equal(&identity.term, &check->ours)) &&
+        compare(check, &identity, &problem) < 0)
+        conclude(check, problem.code, &problem);
+    store_identity_done(&identity);
+}
+
+static void look_or_begin(struct store_check *check)
+{
+    int64_t now = check->config.clock->monotonic(check->config.clock);
+
+    if (!check->is_open)
+        begin(check);
+    else if (now >= check->raise_at)
+        raise_again(check);
+    else
+        look(check);
+    if (now >= check->raise_at)
+        check->raise_at = now + RAISE_INTERVAL;
+    check->look_at = now + (check->is_open ? OPEN_INTERVAL : SHUT_INTERVAL);
+}
+
+static void look_now(void *arg)
+{
+    struct store_check *check = arg;
+
+    pthread_mutex_lock(&check->lock);
+    look_or_begin(check);
+    pthread_mutex_unlock(&check->lock);
+}
+
+void store_check_begin(struct store_check *check)
+{
+    look_now(check);
+}
+
+void store_check_tick(void *arg)
+{
+    struct store_check *check = arg;
+
+    pthread_mutex_lock(&check->lock);
+    if (check->config.clock->monotonic(check->config.clock) >= check->look_at)
+        look_or_begin(check);
+    pthread_mutex_unlock(&check->lock);
+}
+
+/* ---- Lifetime ---- */
+
+struct store_check *store_check_new(const struct store_check_config *config)
+{
+    struct store_check *check = NEW(struct store_check);
+
+    check->config = *config;
+    check->claim_place = str_printf("ConfigMap %s/%s", config->namespace_name, CLAIM_NAME);
+    pthread_mutex_init(&check->lock, NULL);
+    store_gate_on_confirm(config->gate, look_now, check);
+    return check;
+}
+
+void store_check_free(struct store_check *check)
+{
+    if (!check)
+        return;
+    store_gate_on_confirm(check->config.gate, NULL, NULL);
+    pthread_mutex_destroy(&check->lock);
+    free(check->claim_place);
+    free(check);
+}

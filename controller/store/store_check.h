@@ -1,0 +1,45 @@
+/*
+ * Finds out whether the store is the one that the operator knows (engine/store/identity.h), and
+ * opens or shuts the gate by that.
+ *
+ * At its start a leader raises the identity and the claim. From then on it looks now and then
+ * whether the identity is still its own: a volume may be taken away, or a store replaced, at any
+ * time. A store that does not answer is no such sign, once the gate is open: each call of it says
+ * so itself.
+ *
+ * Thread-safe.
+ */
+#ifndef CONTROLLER_STORE_STORE_CHECK_H
+#define CONTROLLER_STORE_STORE_CHECK_H
+
+#include "engine/base/clock.h"
+#include "engine/base/permit.h"
+#include "engine/store.h"
+#include "engine/store/gate.h"
+#include "runtimes/kubernetes/client/client.h"
+
+/* All borrowed. */
+struct store_check_config {
+    struct store *store; /* the store itself, not the one that asks the gate */
+    struct store_gate *gate;
+    struct kube_client *client;
+    const struct clock_source *clock;
+    const char *namespace_name; /* of the claim */
+    const char *place;          /* of the store, for people */
+    const char *accept;         /* the token that a person gave; NULL */
+    const struct permit *permit;
+};
+
+struct store_check;
+
+/* From then on the gate asks it (store_gate_confirm()). */
+struct store_check *store_check_new(const struct store_check_config *config);
+void store_check_free(struct store_check *check);
+DEFINE_CLEANUP(struct store_check *, store_check_free)
+
+/* Raises identity and claim, unless they do not match, and opens or shuts the gate. */
+void store_check_begin(struct store_check *check);
+/* Looks again, if it is time to. Fits ticker_new(). arg: the check. */
+void store_check_tick(void *arg);
+
+#endif
