@@ -33,6 +33,7 @@ NORMAL = [
     (r"-(preview|rollback|destroy)-[a-z0-9]{5}\b", r"-\1-ID"),
     (r"\bare avail\w*…|\bare a\w*…|\bnodes ?\w*…", "…"),  # cut where there is no more room
     (r"vm_\w+|\b\S+_\d+_[0-9a-f]{9,}\b", "OPERATOR"),
+    (r"\bafter \d+ ms\b", "after T"),
     (r"https://127\.0\.0\.1:\d+", "https://SERVER"),
     (r"(?<=\S) {2,}", "  "),  # columns are as wide as what is in them
     (r"(?<=  )\d+(\.\d+)?(ms|s|m|h)\d*s?(?=  |$)", "T"),
