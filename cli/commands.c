@@ -235,6 +235,22 @@ const struct command cli_commands[] = {
 
     /* ---- Without a cluster ---- */
     {
+        .name = "validate",
+        .arguments = "-f FILE",
+        .summary =
+            "Says what is wrong with Specs, Kusion specs or manifests, with file, line and column",
+        .about = "It needs no cluster. Several Specs are checked each by itself, manifests "
+                 "together, as the Spec\n"
+                 "that `convert` would make of them. Exit code 1: there are errors.\n",
+        .options = "filename kustomize recursive namespace order",
+        .formats = "json|github|sarif",
+        .example = "kubectl kusion validate -f deploy/\n"
+                   "kubectl kusion validate -k overlays/prod -o github\n",
+        .is_offline = true,
+        .most = UINT_MAX,
+        .run = run_validate,
+    },
+    {
         .name = "convert",
         .arguments = "-f FILE",
         .summary = "Makes a Spec of manifests, of Helm's or Kustomize's, or of a Kusion spec",
@@ -256,6 +272,69 @@ const struct command cli_commands[] = {
         .is_offline = true,
         .most = UINT_MAX,
         .run = run_convert,
+    },
+    {
+        .name = "graph",
+        .arguments = "NAME | -f FILE",
+        .summary = "Draws the graph of a Spec: what is made before what",
+        .about = "What stands below another resource is made after it. Arrows of dot and mermaid "
+                 "are solid where\n"
+                 "dependsOn says it, and else dashed or named: a reference, or the kinds.\n",
+        .options = "filename kustomize recursive order to",
+        .formats = "tree|dot|mermaid",
+        .example = "kubectl kusion graph web\n"
+                   "kubectl kusion graph -f deploy/ -o dot | dot -Tsvg > graph.svg\n"
+                   "kubectl kusion graph web --to Deployment/web\n",
+        .most = 1,
+        .run = run_graph,
+    },
+    {
+        .name = "explain",
+        .arguments = "[REASON]",
+        .summary = "Says what a reason or a condition means, and what to do",
+        .example = "kubectl kusion explain HealthCheckFailed\n"
+                   "kubectl kusion explain    # all of them\n",
+        .is_offline = true,
+        .most = 1,
+        .run = run_explain,
+    },
+    {
+        .name = "completion",
+        .arguments = "bash|zsh|fish|kubectl",
+        .summary = "Prints a script that completes command lines in a shell",
+        .about = "bash, zsh and fish complete kubectl-kusion. That of kubectl is to be an "
+                 "executable file\n"
+                 "kubectl_complete-kusion in PATH: then kubectl completes `kubectl kusion`.\n",
+        .example = "source <(kubectl-kusion completion bash)\n",
+        .is_offline = true,
+        .least = 1,
+        .most = 1,
+        .run = run_completion,
+    },
+    {
+        .name = "version",
+        .arguments = "",
+        .summary = "Shows the version of this program, and of the operators in the cluster",
+        .formats = "json",
+        .example = "kubectl kusion version\n",
+        .run = run_version,
+    },
+    /* ---- For scripts: not in the help ---- */
+    {
+        .name = "__complete",
+        .arguments = "-- WORD…",
+        .summary = "Prints what may come next on a command line",
+        .most = UINT_MAX,
+        .run = run_complete,
+    },
+    {
+        .name = "__man",
+        .arguments = "FOLDER",
+        .summary = "Writes man pages into a folder",
+        .is_offline = true,
+        .least = 1,
+        .most = 1,
+        .run = run_man,
     },
 };
 const size_t n_cli_commands = ARRAY_SIZE(cli_commands);

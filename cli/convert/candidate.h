@@ -53,6 +53,11 @@ void candidate_drop_annotation(struct candidate *candidate, const char *key);
 /* annotations.c: warns about what other tools obey. */
 void annotations_check(const struct candidates *all);
 
+/* unsupported.c: warns about what the operator does not support, and about what it would create a
+ * second time. is_refused_later: the caller checks the Spec, and says the former itself. */
+void unsupported_check(const struct candidates *all, const struct convert_source *source,
+                       bool is_refused_later);
+
 /* order.c: what annotations and references say, as depends_on. */
 void order_take(struct candidates *all, enum convert_order order);
 

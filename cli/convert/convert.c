@@ -210,7 +210,8 @@ static void refuse_second(struct maker *maker, const struct candidate *candidate
 static void take_candidate(struct maker *maker, struct candidate *candidate)
 {
     struct candidates *all = &maker->all;
-    struct candidate *first;
+    const struct candidate *first;
+    const char *key = NULL;
 
     if (candidate->item->is_entry)
         take_entry(maker, candidate);
@@ -223,14 +224,21 @@ static void take_candidate(struct maker *maker, struct candidate *candidate)
     candidate->label = candidate->ref.name ? arena_printf(&maker->source->arena, "%s/%s",
                                                           candidate->ref.kind, candidate->ref.name)
                                            : candidate->id;
-    first = strmap_put(&all->by_id, candidate->id, candidate);
+    first = strmap_get(&all->by_id, candidate->id);
     if (candidate->ref.name) {
         candidate->namespace_name =
             arena_str(&maker->source->arena, namespace_of(maker, &candidate->ref));
-        first = strmap_put(&all->by_object, key_of(maker, candidate), candidate);
+        key = key_of(maker, candidate);
+        first = first ? first : strmap_get(&all->by_object, key);
     }
-    if (first)
+    candidate->is_left_out = first;
+    if (first) {
         refuse_second(maker, candidate, first);
+        return;
+    }
+    strmap_put(&all->by_id, candidate->id, candidate);
+    if (key)
+        strmap_put(&all->by_object, key, candidate);
 }
 
 static void note_scope(struct maker *maker, const struct value *object,
@@ -466,6 +474,7 @@ int convert_make(struct convert_source *source, const struct convert_options *op
     take_all(&maker);
     leave_out_own_namespace(&maker);
     annotations_check(&maker.all);
+    unsupported_check(&maker.all, source, options->is_checked);
     order_take(&maker.all, options->order);
     r = finish(&maker, options, head ? head->fields : NULL, ret, error);
     maker_done(&maker);

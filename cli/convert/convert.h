@@ -28,6 +28,7 @@ struct convert_options {
     const char *namespace_name;  /* NULL: that of the Spec in the input */
     const char *service_account; /* NULL: as in the input */
     enum convert_order order;
+    bool is_checked; /* the caller checks the Spec: what it may not have is told there */
 };
 
 /* What a file has: an object, or a resource in Kusion's format. */

@@ -129,7 +129,8 @@ static void write_one(struct writer *writer, struct value_builder *b, size_t ind
     ref_each(attributes, count_reference, &references, NULL);
     if (references)
         findings_add(writer->findings, SEVERITY_WARNING, "Lost", place, id,
-                     "has %zu references (" REF_PREFIX "), which nothing but the operator replaces",
+                     "has references (" REF_PREFIX
+                     "), %zu of them: nothing but the operator replaces them",
                      references);
     add_dependencies(writer, entry, place, &list);
     if (!list.length) {

@@ -87,9 +87,17 @@ static struct candidate *find_reference(const struct candidates *all, const char
         *at++ = '\0';
         parts[n] = at;
     }
-    if (n == 5 && str_equal(parts[1], "namespaces"))
-        return strmap_get(&all->by_object, candidate_key(all->arena, parts[0], strlen(parts[0]),
-                                                         parts[3], parts[2], parts[4]));
+    if (n == 5 && str_equal(parts[1], "namespaces")) {
+        struct candidate *found =
+            strmap_get(&all->by_object, candidate_key(all->arena, parts[0], strlen(parts[0]),
+                                                      parts[3], parts[2], parts[4]));
+
+        /* One that names no namespace, where the Spec's is not known. */
+        return found ? found
+                     : strmap_get(&all->by_object,
+                                  candidate_key(all->arena, parts[0], strlen(parts[0]), parts[3],
+                                                "", parts[4]));
+    }
     if (n == 3)
         return strmap_get(&all->by_object, candidate_key(all->arena, parts[0], strlen(parts[0]),
                                                          parts[1], "", parts[2]));

@@ -288,15 +288,22 @@ static void add_dependencies(struct instance *in, struct value_builder *b)
     value_end_array(b);
 }
 
-static void add_import_id(struct instance *in, struct value_builder *b)
+/* The import id; without one, the address by which spec.terraformState.from finds it. A resource
+ * must not have both. */
+static void add_identity(struct instance *in, struct value_builder *b)
 {
     const char *id = value_get_string(value_get(in->value, "attributes"), "id");
     const struct place_in at = place(in, "attributes");
+    _cleanup_free_ char *address = address_of(in);
 
     if (id && *id && !str_equal(id, "none") && !is_listed_sensitive(in, "id")) {
         value_key(b, IMPORT_ID);
         value_add_string(b, id);
         return;
+    }
+    if (address) {
+        value_key(b, STATE_ADDRESS);
+        value_add_string(b, address);
     }
     findings_add(in->reader->findings, SEVERITY_WARNING, "NoImportId", &at, in->id,
                  "has no id to be imported by, and would be created once more: have it taken over "
@@ -307,7 +314,6 @@ static const struct value *make_entry(struct instance *in)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *schema = schema_of(in), *made = NULL;
-    _cleanup_free_ char *address = address_of(in);
 
     if (!schema)
         tell_no_schema(in);
@@ -328,11 +334,7 @@ static const struct value *make_entry(struct instance *in)
     value_add_printf(b, "%s/%s/%s", in->host, in->namespace_name, in->provider);
     value_key(b, "resourceType");
     value_add_string(b, value_get_string(in->resource, "type"));
-    if (address) {
-        value_key(b, STATE_ADDRESS);
-        value_add_string(b, address);
-    }
-    add_import_id(in, b);
+    add_identity(in, b);
     value_end_object(b);
     value_end_object(b);
     return value_builder_finish(b, &made, NULL) < 0 ? NULL : made;

@@ -73,6 +73,8 @@ static void show_all(struct cli *cli)
     for (size_t i = 0; i < cli->n_commands; i++) {
         const struct command *command = &cli->commands[i];
 
+        if (command->name[0] == '_')
+            continue; /* for scripts */
         output_add(out, "  ");
         output_paint(out, STYLE_BOLD, "%s", command->name);
         output_add(out, " %s", command->arguments);

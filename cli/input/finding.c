@@ -145,6 +145,17 @@ void findings_place(struct findings *findings)
         qsort(findings->items, findings->count, sizeof(*findings->items), by_place);
 }
 
+void findings_drop(struct findings *findings, enum severity severity)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < findings->count; i++)
+        if (findings->items[i].severity != severity)
+            findings->items[n++] = findings->items[i];
+    findings->count = n;
+    findings->totals[severity] = 0;
+}
+
 const char *severity_name(enum severity severity)
 {
     static const char *const names[] = {"error", "warning", "note"};

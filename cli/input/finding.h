@@ -61,6 +61,9 @@ void findings_add_problems(struct findings *findings, const struct input *input)
 /* Looks up all places, and sorts: files in the order of the input, then lines. */
 void findings_place(struct findings *findings);
 
+/* Forgets all of one severity. */
+void findings_drop(struct findings *findings, enum severity severity);
+
 const char *severity_name(enum severity severity); /* "error" */
 
 #endif

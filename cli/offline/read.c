@@ -80,32 +80,39 @@ int check_findings(const struct findings *findings, struct error *error)
 
 /* ---- One Spec ---- */
 
-int read_spec(struct cli *cli, const char *namespace_name, const struct value **ret,
-              struct error *error)
+static int make_spec(struct cli *cli, const struct input *input,
+                     const struct convert_options *options, const struct value **ret,
+                     struct error *error)
 {
-    struct convert_options options = {.name = cli->options.name,
-                                      .namespace_name = namespace_name,
-                                      .service_account = cli->options.service_account};
-    _cleanup_(input_done) struct input input = INPUT_INIT;
+    _cleanup_(convert_source_done) struct convert_source source = {0};
     _cleanup_(findings_done) struct findings findings = FINDINGS_INIT;
     _cleanup_(conversion_done) struct conversion made = {0};
-    struct convert_source source = {0};
-    int r = read_order(cli, &options.order, error);
+    int r = 0;
 
-    if (r == 0)
-        r = read_input(cli, &input, error);
-    if (r < 0)
-        return r;
-    convert_collect(&input, &source, &findings);
-    if (!source.n_items && !source.n_heads && !findings.totals[SEVERITY_ERROR])
+    convert_collect(input, &source, &findings);
+    if (!source.n_items && !source.n_heads && !findings.count)
         r = err_set(error, ERR_INVALID, "InvalidInput", "there is no manifest in the input");
     if (r == 0)
-        r = convert_make(&source, &options, &made, &findings, error);
+        r = convert_make(&source, options, &made, &findings, error);
+    findings_drop(&findings, SEVERITY_NOTE);
+    findings_drop(&findings, SEVERITY_WARNING);
     tell_findings(&cli->err, &findings);
     if (r == 0)
         r = check_findings(&findings, error);
     if (r == 0)
         *ret = value_ref(made.spec);
-    convert_source_done(&source);
     return r;
+}
+
+int read_spec(struct cli *cli, const struct value **ret, struct error *error)
+{
+    struct convert_options options = {
+        .name = "spec",
+        .namespace_name = cli->options.namespace_name ? cli->options.namespace_name : "default"};
+    _cleanup_(input_done) struct input input = INPUT_INIT;
+    int r = read_order(cli, &options.order, error);
+
+    if (r == 0)
+        r = read_input(cli, &input, error);
+    return r == 0 ? make_spec(cli, &input, &options, ret, error) : r;
 }

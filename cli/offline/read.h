@@ -14,13 +14,9 @@ int read_input(struct cli *cli, struct input *ret, struct error *error);
 /* --order. ERR_INVALID InvalidOption. */
 int read_order(const struct cli *cli, enum convert_order *ret, struct error *error);
 
-/*
- * The one Spec that -f and -k make: a Spec as it stands, or what convert makes of a Kusion spec or
- * of manifests. Warnings and notes go to standard error; errors, too, and then it is ERR_INVALID.
- * namespace_name: NULL: that of the input. *ret: a reference.
- */
-int read_spec(struct cli *cli, const char *namespace_name, const struct value **ret,
-              struct error *error);
+/* The one Spec that -f and -k make. Errors go to standard error, and then it is ERR_INVALID. *ret:
+ * a reference, with a name and a namespace. */
+int read_spec(struct cli *cli, const struct value **ret, struct error *error);
 
 /* Each finding as a line: FILE:LINE:COLUMN  error  Deployment/web  what is wrong. */
 void tell_findings(struct output *out, struct findings *findings);

@@ -59,8 +59,9 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
     return session;
 }
 
-int session_open(struct runtime *runtime, const struct runtime_scope *scope,
-                 const struct runtime_call *call, struct runtime_session **ret, struct error *error)
+int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope,
+                      const struct runtime_call *call, struct runtime_session **ret,
+                      struct error *error)
 {
     struct kube_runtime *kube = (struct kube_runtime *)runtime;
 

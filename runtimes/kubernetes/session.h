@@ -64,9 +64,9 @@ struct runtime_session {
 
 /* ---- session.c ---- */
 
-int session_open(struct runtime *runtime, const struct runtime_scope *scope,
-                 const struct runtime_call *call, struct runtime_session **ret,
-                 struct error *error);
+int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope,
+                      const struct runtime_call *call, struct runtime_session **ret,
+                      struct error *error);
 /* A session whose objects are in that cluster. Its client and discovery outlive the session. */
 struct runtime_session *session_new(struct kube_runtime *runtime,
                                     const struct kube_cluster *cluster,
@@ -216,8 +216,7 @@ struct kube_expected {
 /* The object to send: the attributes, the namespace and the owner's marks, without fields that the
  * server sets, and with a Secret's stringData as data. */
 const struct value *kube_object_prepare(const struct runtime_session *session,
-                                        const struct kube_ref *ref,
-                                        const struct value *attributes,
+                                        const struct kube_ref *ref, const struct value *attributes,
                                         const struct kube_expected *expected);
 
 /* The object without status, fields that the server sets, and kubectl's last-applied annotation
@@ -234,8 +233,8 @@ struct kube_detail {
     struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
     char *version;              /* resourceVersion */
     /* Of an object that was read whole: references, or NULL. */
-    const struct value *taken;  /* managers_take() of its managedFields */
-    const struct value *fields; /* those of our manager, after that takeover */
+    const struct value *taken;    /* managers_take() of its managedFields */
+    const struct value *fields;   /* those of our manager, after that takeover */
     const struct value *managers; /* its managedFields */
 };
 

@@ -1,0 +1,39 @@
+/* graph: of a Spec in the cluster, or in files. */
+#include "cli/offline/graph_view.h"
+#include "cli/offline/read.h"
+#include "cli/online/objects.h"
+#include "cli/online/online.h"
+
+static int graph_of_files(struct cli *cli, struct error *error)
+{
+    _cleanup_value_ const struct value *spec = NULL;
+    int r = read_spec(cli, &spec, error);
+
+    return r == 0 ? graph_show(cli, spec, error) : r;
+}
+
+static int graph_of_name(struct cli *cli, struct error *error)
+{
+    _cleanup_(session_done) struct session session = {0};
+    _cleanup_(target_done) struct target target = {0};
+    _cleanup_value_ const struct value *spec = NULL;
+    int r = session_open(cli, &session, error);
+
+    if (r == 0)
+        r = target_parse(&session, cli->arguments[0], &target, error);
+    if (r == 0)
+        r = spec_find(&session, &target, &spec, NULL, error);
+    return r == 0 ? graph_show(cli, spec, error) : r;
+}
+
+int run_graph(struct cli *cli, struct error *error)
+{
+    bool has_files = cli->options.files.count || cli->options.kustomize;
+
+    if (has_files == (cli->n_arguments > 0)) {
+        err_set(error, ERR_INVALID, "InvalidArgument", "graph needs NAME, or -f FILE");
+        err_hint(error, "kubectl kusion graph --help");
+        return ERR_INVALID;
+    }
+    return has_files ? graph_of_files(cli, error) : graph_of_name(cli, error);
+}
