@@ -1,0 +1,128 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/frame/table.h"
+#include "cli/frame/width.h"
+#include "engine/base/str.h"
+#include "test/unit/cli/frame/captured.h"
+#include "test/unit/suite.h"
+
+static void text_of_others_is_harmless(void)
+{
+    static const struct {
+        const char *text, *shown;
+    } rows[] = {
+        {"\033[31mred\033[0m", "\\u001b[31mred\\u001b[0m"},
+        {"\033]0;title\007", "\\u001b]0;title\\u0007"},
+        {"a\nnext:  rm -rf", "a next:  rm -rf"},
+        {"\xc2\x9b"
+         "31m",
+         "\\u009b31m"}, /* C1: another way to write ESC [ */
+        {"\xe2\x80\xae"
+         "gpj.exe",
+         "\\u202egpj.exe"}, /* right-to-left override */
+        {"\xe2\x81\xa6"
+         "x",
+         "\\u2066x"}, /* isolate */
+        {"a\xff"
+         "b",
+         "a?b"},
+        {"a\rb", "a b"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *all = NULL, *expected = NULL;
+        struct captured captured;
+
+        captured_init(&captured);
+        output_add(&captured.out, "[%s]", rows[i].text);
+        output_paint(&captured.out, STYLE_BAD, "[%s]", rows[i].text);
+        output_end(&captured.out);
+        all = captured_take(&captured);
+        expected = str_printf("[%s][%s]\n", rows[i].shown, rows[i].shown);
+        EXPECT_STR(all, expected, rows[i].shown);
+    }
+}
+
+static void only_styles_write_escapes(void)
+{
+    _cleanup_free_ char *all = NULL;
+    struct captured captured;
+
+    captured_init(&captured);
+    captured.out.has_colors = true;
+    output_paint(&captured.out, STYLE_GOOD, "ok");
+    output_paint(&captured.out, STYLE_GOOD, "%s", ""); /* nothing is painted */
+    output_paint(&captured.out, STYLE_PLAIN, " x");
+    output_end(&captured.out);
+    all = captured_take(&captured);
+    EXPECT_STR(all, "\033[32mok\033[0m x\n", "");
+}
+
+static void a_line_of_a_mebibyte_is_printed_whole(void)
+{
+    size_t length = 1 << 20;
+    char *text = mem_new(length + 1), *all;
+    struct captured captured;
+
+    memset(text, 'x', length);
+    captured_init(&captured);
+    output_line(&captured.out, "%s", text);
+    all = captured_take(&captured);
+    EXPECT_INT(strlen(all), length + 1, "");
+    free(all);
+    free(text);
+}
+
+static void a_frame_is_cut_at_the_terminal(void)
+{
+    _cleanup_free_ char *all = NULL;
+    struct captured captured;
+
+    captured_init(&captured);
+    captured.out.is_frame = true;
+    captured.out.columns = 8;
+    output_line(&captured.out, "0123456789");
+    output_line(&captured.out,
+                "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5"); /* two wide each */
+    output_line(&captured.out, "short");
+    EXPECT_INT(captured.out.n_lines, 3, "");
+    captured.out.is_frame = false;
+    all = captured_take(&captured);
+    EXPECT_STR(all, "0123456…\033[K\n\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e…\033[K\nshort\033[K\n",
+               "");
+}
+
+static void columns_are_in_line(void)
+{
+    _cleanup_free_ char *all = NULL;
+    struct captured captured;
+    struct table table;
+
+    table_init(&table, "NAME STATUS");
+    table_add(&table, STYLE_PLAIN, "a-long-name");
+    table_add(&table, STYLE_GOOD, "ok");
+    table_add(&table, STYLE_PLAIN, "\xe6\x97\xa5");
+    table_add(&table, STYLE_PLAIN, "x\x1b[1m");
+    captured_init(&captured);
+    table_write(&table, &captured.out);
+    table_done(&table);
+    all = captured_take(&captured);
+    EXPECT_STR(all,
+               "NAME          STATUS\n"
+               "a-long-name   ok\n"
+               "\xe6\x97\xa5            x\\u001b[1m\n",
+               "");
+}
+
+static void widths_are_those_of_terminals(void)
+{
+    EXPECT_INT(text_width("abc"), 3, "");
+    EXPECT_INT(text_width("e\xcc\x81"), 1, "combining acute");
+    EXPECT_INT(text_width("\xe6\x97\xa5"), 2, "wide");
+    EXPECT_INT(text_width("\xf0\x9f\x9a\x80"), 2, "a picture");
+}
+
+SUITE(cli_output, TEST(text_of_others_is_harmless), TEST(only_styles_write_escapes),
+      TEST(a_line_of_a_mebibyte_is_printed_whole), TEST(a_frame_is_cut_at_the_terminal),
+      TEST(columns_are_in_line), TEST(widths_are_those_of_terminals))
