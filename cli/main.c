@@ -13,7 +13,7 @@ static void keep_tls_keys(void)
 }
 
 /* An error without a hint of its own gets one by its code, so that each says what to do next. */
-static void hint(struct error *error)
+static void hint(const struct cli *cli, struct error *error)
 {
     if (*err_hints(error->message))
         return;
@@ -23,6 +23,8 @@ static void hint(struct error *error)
         err_hint(error, "kubectl auth whoami");
     else if (error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT)
         err_hint(error, "kubectl kusion doctor");
+    else if (cli->command)
+        err_hint(error, "kubectl kusion %s --help", cli->command->name);
     else
         err_hint(error, "kubectl kusion help");
 }
@@ -31,7 +33,7 @@ static int tell(struct cli *cli, int r, struct error *error)
 {
     if (r >= 0)
         return r;
-    hint(error);
+    hint(cli, error);
     cli_show_error(cli, error);
     return r == ERR_TIMEOUT ? EXIT_TIMED_OUT : EXIT_ERROR;
 }

@@ -13,6 +13,7 @@
 #define WAITS_LONG 3600000 /* ms */
 #define OPERATOR   "kusion-system"
 #define LEASE      "kusion-operator"
+#define LOGS       "kubectl logs -n kusion-system -l app.kubernetes.io/name=kusion-operator"
 #define GRACE      5000 /* ms by which clocks may differ */
 
 enum finding { FINE, NOTE, WRONG };
@@ -156,6 +157,7 @@ static void look_at_operator(struct doctor *doctor)
 /* Specs of one kind of trouble: how many, and the first names. */
 struct group {
     unsigned count;
+    const struct value *first; /* borrowed */
     struct buf names;
 };
 
@@ -166,7 +168,8 @@ static void group_add(struct group *group, const struct value *spec)
                    object_name(spec));
     else if (group->count == MOST_NAMES)
         buf_add_str(&group->names, ", …");
-    group->count++;
+    if (!group->count++)
+        group->first = spec;
 }
 
 static bool is_reason(const struct standing *standing, const char *const *reasons, size_t n)
@@ -215,24 +218,30 @@ static void tell_groups(struct doctor *doctor, const struct group groups[GROUPS]
 {
     static const struct {
         enum finding finding;
-        const char *what, *command;
+        const char *what, *command; /* of this program, about the first of them; NULL: LOGS */
     } texts[GROUPS] = {
-        [UNSEEN] = {WRONG, "not seen by an operator since their last change",
-                    "kubectl logs -n kusion-system -l app.kubernetes.io/name=kusion-operator"},
-        [DAMAGED] = {WRONG, "whose State is damaged or lost", "kubectl kusion status NAME"},
-        [WEBHOOKS] = {WRONG, "wait for an admission webhook that does not answer",
-                      "kubectl kusion status NAME"},
-        [RIGHTS] = {WRONG, "lack rights", "kubectl kusion rbac check NAME"},
-        [FAILED] = {WRONG, "failed", "kubectl kusion status NAME"},
-        [LONG_WAITS] = {NOTE, "wait for approval for more than 1h", "kubectl kusion approve NAME"},
+        [UNSEEN] = {WRONG, "not seen by an operator since their last change", NULL},
+        [DAMAGED] = {WRONG, "whose State is damaged or lost", "status"},
+        [WEBHOOKS] = {WRONG, "wait for an admission webhook that does not answer", "status"},
+        [RIGHTS] = {WRONG, "lack rights", "rbac check"},
+        [FAILED] = {WRONG, "failed", "status"},
+        [LONG_WAITS] = {NOTE, "wait for approval for more than 1h", "approve"},
         [FIGHTS] = {NOTE, "are corrected again and again: another manager writes their fields, too",
-                    "kubectl kusion status NAME"},
+                    "status"},
     };
 
-    for (size_t i = 0; i < GROUPS; i++)
-        if (groups[i].count)
-            tell(doctor, texts[i].finding, texts[i].command, "%u Spec%s %s: %s", groups[i].count,
-                 groups[i].count > 1 ? "s" : "", texts[i].what, groups[i].names.data);
+    for (size_t i = 0; i < GROUPS; i++) {
+        const struct value *first = groups[i].first;
+        _cleanup_free_ char *command = NULL;
+
+        if (!first)
+            continue;
+        command = texts[i].command ? str_printf("kubectl kusion %s %s -n %s", texts[i].command,
+                                                object_name(first), object_namespace(first))
+                                   : str_new(LOGS);
+        tell(doctor, texts[i].finding, command, "%u Spec%s %s: %s", groups[i].count,
+             groups[i].count > 1 ? "s" : "", texts[i].what, groups[i].names.data);
+    }
 }
 
 static void look_at_specs(struct doctor *doctor)
@@ -259,8 +268,9 @@ static void look_at_specs(struct doctor *doctor)
     for (size_t i = 0; i < specs.count; i++)
         sort_into(doctor, specs.items[i], groups);
     tell_groups(doctor, groups);
-    tell(doctor, FINE, NULL, "%zu Specs looked at, in %s%s", specs.count,
-         place ? "the namespace " : "all namespaces", place ? place : "");
+    tell(doctor, FINE, NULL,
+         specs.count == 1 ? "%zu Spec looked at, in %s%s" : "%zu Specs looked at, in %s%s",
+         specs.count, place ? "the namespace " : "all namespaces", place ? place : "");
     for (size_t i = 0; i < GROUPS; i++)
         buf_done(&groups[i].names);
 }

@@ -40,6 +40,14 @@ int revision_get(struct session *session, const struct target *target, int64_t r
     return 0;
 }
 
+int revision_check(struct session *session, const struct target *target, int64_t revision,
+                   struct error *error)
+{
+    _cleanup_value_ const struct value *release = NULL;
+
+    return revision_get(session, target, revision, &release, error);
+}
+
 static const char *content_of(const struct value *release)
 {
     return object_text(release, NULL, "metadata", "annotations", RESOURCES_DIGEST, NULL);

@@ -13,6 +13,10 @@ const struct value *revision_find(const struct objects *releases, int64_t revisi
 int revision_get(struct session *session, const struct target *target, int64_t revision,
                  const struct value **ret, struct error *error);
 
+/* Whether there is one. ERR_NOT_FOUND, as above. */
+int revision_check(struct session *session, const struct target *target, int64_t revision,
+                   struct error *error);
+
 /* The last revision that succeeded with other resources than those in force: where a rollback goes
  * by default. ERR_NOT_FOUND. */
 int revision_before(struct session *session, const struct target *target, const struct value *spec,

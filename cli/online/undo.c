@@ -126,8 +126,9 @@ static int undo_named(struct session *session, enum undo undo, struct error *err
     if (options->withdraw)
         return withdraw(session, &target, undo, error);
     revision = options->to_revision ? options->to_revision : target.revision;
-    if (undo == UNDO_ROLLBACK && !revision)
-        r = revision_before(session, &target, spec, &revision, error);
+    if (undo == UNDO_ROLLBACK)
+        r = revision ? revision_check(session, &target, revision, error)
+                     : revision_before(session, &target, spec, &revision, error);
     if (r < 0)
         return r;
     return options->preview ? preview(session, &target, undo, revision, error)

@@ -196,7 +196,8 @@ static void tell_lines(struct watcher *watcher, const struct value *spec,
     }
     for (size_t i = 0; has_rows(record) && i < rows->count; i++)
         line_of_row(watcher, spec, &rows->items[i]);
-    if (is_current)
+    /* Of a plan that was just approved, this is no news. */
+    if (is_current && !(watcher->watch->goal == WATCH_APPROVED && standing.rank == STANDING_WAITS))
         line_of_spec(watcher, spec, record, &standing, rows_have_failed(rows));
     output_flush(watcher->out);
 }
@@ -237,15 +238,25 @@ static bool is_current(const struct value *spec, int64_t generation)
            value_int(value_get(ready, "observedGeneration"), -1) >= generation;
 }
 
-/* -1: it goes on. */
-static int exit_of_spec(const struct watch_spec *watch, const struct value *spec)
+/* The plan that waits has its verdict, which the operator has not seen yet. */
+static bool is_decided(const struct snapshot *snapshot)
 {
+    const struct value *record = latest_record(&snapshot->releases, 0);
+
+    return object_text(record, NULL, "spec", "approvedPlan", NULL) ||
+           value_bool(value_path(record, "spec", "rejected", NULL), false);
+}
+
+/* -1: it goes on. */
+static int exit_of_spec(const struct watch_spec *watch, const struct snapshot *snapshot)
+{
+    const struct value *spec = snapshot->spec;
     struct standing standing = standing_of(spec, system_clock.now(&system_clock));
 
     if (!is_current(spec, watch->generation) || standing.rank == STANDING_UNSEEN)
         return -1;
     if (standing.rank == STANDING_WAITS)
-        return EXIT_WAITS;
+        return is_decided(snapshot) ? -1 : EXIT_WAITS;
     if (standing.rank == STANDING_READY)
         return EXIT_DONE;
     if (str_equal(standing.reason, "Suspended"))
@@ -256,16 +267,16 @@ static int exit_of_spec(const struct watch_spec *watch, const struct value *spec
 }
 
 /* A failure may be mended by whoever changes the Spec, or the world: it is waited on. */
-static int exit_of_ready(const struct watch_spec *watch, const struct value *spec)
+static int exit_of_ready(const struct watch_spec *watch, const struct snapshot *snapshot)
 {
-    int code = exit_of_spec(watch, spec);
+    int code = exit_of_spec(watch, snapshot);
 
     return code == EXIT_ERROR ? -1 : code;
 }
 
-static int exit_of_approval(const struct watch_spec *watch, const struct value *spec)
+static int exit_of_approval(const struct watch_spec *watch, const struct snapshot *snapshot)
 {
-    int code = exit_of_spec(watch, spec);
+    int code = exit_of_spec(watch, snapshot);
 
     return code == EXIT_WAITS ? EXIT_DONE : code == EXIT_DONE ? EXIT_ERROR : code;
 }
@@ -327,14 +338,14 @@ static int exit_of(const struct watch_spec *watch, const struct snapshot *snapsh
     case WATCH_FOREVER:
         return -1;
     case WATCH_APPROVAL:
-        return exit_of_approval(watch, snapshot->spec);
+        return exit_of_approval(watch, snapshot);
     case WATCH_REQUEST:
     case WATCH_APPROVED:
         return exit_of_request(watch, snapshot, request);
     case WATCH_APPLIED:
-        return exit_of_spec(watch, snapshot->spec);
+        return exit_of_spec(watch, snapshot);
     case WATCH_READY:
-        return exit_of_ready(watch, snapshot->spec);
+        return exit_of_ready(watch, snapshot);
     }
     return -1;
 }

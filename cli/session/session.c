@@ -236,8 +236,8 @@ int session_open(struct cli *cli, struct session *ret, struct error *error)
         r = open_client(ret, error);
     if (r < 0)
         return r;
-    ret->namespace_name =
-        cli->options.namespace_name ? cli->options.namespace_name : ret->config->namespace_name;
+    ret->namespace_name = str_new(cli->options.namespace_name ? cli->options.namespace_name
+                                                              : ret->config->namespace_name);
     return 0;
 }
 
@@ -249,11 +249,11 @@ void session_done(struct session *session)
     kube_config_free(session->config);
     credential_done(&session->credential);
     value_unref(session->kubeconfig);
+    free(session->namespace_name);
 }
 
 int session_renew(struct session *session, struct error *error)
 {
-    _cleanup_free_ char *namespace_name = str_new(session->namespace_name);
     int r;
 
     if (!session->credential.user)
@@ -263,13 +263,7 @@ int session_renew(struct session *session, struct error *error)
     credential_done(&session->credential);
     kube_config_free(TAKE(session->config));
     r = read_config(session, error);
-    if (r == 0)
-        r = open_client(session, error);
-    if (r == 0)
-        session->namespace_name = session->cli->options.namespace_name
-                                      ? session->cli->options.namespace_name
-                                      : session->config->namespace_name;
-    return r;
+    return r < 0 ? r : open_client(session, error);
 }
 
 int session_do(struct session *session, const struct kube_request *request,

@@ -24,7 +24,7 @@ struct session {
     struct http_loop *requests, *watches;
     struct kube_client *client;
     struct kube_discovery *discovery;
-    const char *namespace_name; /* --namespace, else that of the context */
+    char *namespace_name; /* --namespace, else that of the context */
 };
 
 int session_open(struct cli *cli, struct session *ret, struct error *error);

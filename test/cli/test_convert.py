@@ -237,7 +237,7 @@ def test_attributes_of_any_form_are_the_operators_to_check():
 def test_a_file_that_is_not_there():
     result = run("--name", "web", "nowhere.yaml")
     assert (result.returncode, result.stderr) == (
-        1, "error: nowhere.yaml: No such file or directory\nnext:  kubectl kusion help\n")
+        1, "error: nowhere.yaml: No such file or directory\nnext:  kubectl kusion convert --help\n")
 
 
 def test_needs_a_name():

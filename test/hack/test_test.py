@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("unit", "tsan", "layers", "e2e", "terraform", "faults", "model", "demos", "node")
+PARTS = ("unit", "tsan", "layers", "e2e", "cli", "terraform", "faults", "model", "demos", "node")
 RUNS = ("unit", "tsan", "layers", "e2e", *(f"e2e-{n}" for n in range(2, 4)), "terraform", "faults",
         *(f"faults-{n}" for n in range(2, 9)), "model", "demos", "node")
 
