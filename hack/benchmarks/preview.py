@@ -1,7 +1,7 @@
 """A Preview of 1,000 ConfigMaps against `kubectl diff --server-side` of the same objects, on the same
 API server: of objects that do not exist yet, of objects that are as they should be, and of objects of
 which a tenth would change. Each in two ways: the Preview of a stored Spec, and one that carries the
-resources, as hack/tospec --preview makes it (the API server takes some 200 ms of CPU for each write of
+resources, as `kubectl kusion convert --preview` makes it (the API server takes some 200 ms of CPU for each write of
 so large a Release). Rounds of all in turns, after one that does not count; the ratios are medians of
 those of the rounds. The requests are those of the API server's audit log. kubectl's objects are in a
 namespace of their own, where kubectl applied them."""

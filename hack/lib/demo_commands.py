@@ -13,6 +13,7 @@ import yaml
 from demo import BOLD, QUIET, YELLOW, Demo, DemoFailed, paint, title
 from kubewatch import ROOT
 from kusion_e2e.cluster import tool
+from kusion_e2e.controller import cli_folder
 
 ENDED = ("succeeded", "failed", "cancelled")
 
@@ -20,7 +21,7 @@ ENDED = ("succeeded", "failed", "cancelled")
 class CommandDemo(Demo):
     def __init__(self, manifest, plane, operator):
         super().__init__(manifest, plane, operator)
-        self._environment = {**os.environ, "PATH": f"{Path(tool('kubectl')).parent}:{os.environ['PATH']}"}
+        self._environment = {**os.environ, "PATH": f"{Path(tool('kubectl')).parent}:{cli_folder()}:{os.environ['PATH']}"}
         self._file = ROOT / "build" / "demo" / f"{self.name}.yaml"
 
     def act(self, text):
@@ -54,7 +55,7 @@ class CommandDemo(Demo):
     def preview_file(self):
         """The Release of the Preview, which has ended."""
         file = self._file.relative_to(ROOT)
-        name = self.type_in(f"hack/tospec --preview {file} | kubectl create -o name -f -").rpartition("/")[2]
+        name = self.type_in(f"kubectl kusion convert --preview -f {file} | kubectl create -o name -f -").rpartition("/")[2]
         self.follow(lambda: self.has_ended(name))
         return name
 

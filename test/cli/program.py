@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("KUSION_CLI", ROOT / "build/debug/bin/kubectl-kusion")
+PROGRAM = Path(os.environ.get("KUSION_CLI", ROOT / "build/debug/bin/kubectl-kusion"))
 
 
 def kusion(*arguments, input="", **options):

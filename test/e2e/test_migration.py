@@ -1,5 +1,5 @@
-"""docs/migration.md and the preview of docs/pipelines.md that uses hack/tospec: their commands, as
-they stand there; and what kubectl makes of a YAML that hack/tospec reads and writes."""
+"""docs/migration.md and the preview of docs/pipelines.md that uses kubectl kusion convert: their commands, as
+they stand there; and what kubectl makes of a YAML that it reads and writes."""
 
 import json
 
@@ -57,7 +57,6 @@ class Desk:
     def __init__(self, cluster, namespace, directory):
         self.cluster, self.namespace, self.directory = cluster, namespace, directory
         self.spec = Spec(cluster, namespace, "web")
-        (directory / "hack").symlink_to(ROOT / "hack")
 
     def write(self, files):
         for name, text in files.items():
@@ -169,8 +168,8 @@ def test_preview_of_a_change_in_a_pipeline(desk):
 
 
 def test_kubectl_reads_scalars_as_the_table_has_them(cluster):
-    """test/hack compares hack/tospec with the table."""
-    table = json.loads((ROOT / "test/hack/scalars.json").read_text())
+    """test/cli compares kubectl kusion convert with the table."""
+    table = json.loads((ROOT / "test/cli/scalars.json").read_text())
     body = {f"k{i}": text for i, text in enumerate(table)}
     text = ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata:\n" +
             "".join(f"  {key}: {value}\n" for key, value in body.items()))

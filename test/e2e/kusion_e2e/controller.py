@@ -14,6 +14,11 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
 PROGRAM = os.environ.get("KUSION_OPERATOR", str(ROOT / "build/release/bin/kusion-operator"))
 
 
+def cli_folder():
+    """Where kubectl-kusion is: beside the operator, unless KUSION_CLI names it."""
+    return Path(os.environ.get("KUSION_CLI", Path(PROGRAM).with_name("kubectl-kusion"))).resolve().parent
+
+
 class Controller:
     """One process. Several may run side by side: they share one Lease."""
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 from kusion_e2e.cluster import tool
+from kusion_e2e.controller import cli_folder
 from kusion_e2e.paths import ROOT
 
 
@@ -15,8 +16,8 @@ def snippets(page):
 
 
 def type_in(cluster, text, directory=None, stderr=subprocess.PIPE):
-    """With the control plane's kubectl and helm, as its administrator."""
-    tools = {str(Path(tool(name)).parent) for name in ("kubectl", "helm")}
+    """With the control plane's kubectl and helm, and this checkout's kubectl-kusion, as its administrator."""
+    tools = {str(Path(tool(name)).parent) for name in ("kubectl", "helm")} | {str(cli_folder())}
     environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig),
                    "PATH": ":".join([*tools, os.environ["PATH"]])}
     return subprocess.run(["bash", "-c", text], cwd=directory, env=environment, text=True,
