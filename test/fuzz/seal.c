@@ -19,7 +19,7 @@ static void must_be_inside(const struct seal_view *view, const struct buf *bytes
     const unsigned char *start = (const unsigned char *)bytes->data, *end = start + bytes->length;
 
     must(view->block >= start && view->block + view->block_length <= end);
-    must(view->random > view->block && view->write > view->random && view->write < end);
+    must(view->random >= view->block && view->write > view->random && view->write < end);
     must(view->content > view->write && view->content + view->content_length <= end);
     must(view->n_carried <= MOST_CARRIED);
 }

@@ -387,6 +387,28 @@ static void sealing_is_turned_on_with_identity(void)
     desk_done(&desk);
 }
 
+/* Entries that are sealed belong to no document that never was. */
+static void what_is_left_of_a_sealed_document_is_not_read(void)
+{
+    struct document below = DOCUMENT_INIT;
+    struct desk desk;
+    struct store *store;
+
+    desk_init(&desk);
+    store = attach(&desk, ",identity", SEAL_SECRET);
+    tamper_write(store, &web, "open", "secret", (const char *const[]){"one", NULL}, &desk.error);
+    tamper_take(desk.raw, &web, &below);
+    buf_reset(&below.secret);
+    tamper_put(desk.raw, &web, &below);
+    expect_found(&desk, store, ERR_CORRUPT, "secret part", "gone");
+    buf_add_str(&below.secret, "another");
+    tamper_put(desk.raw, &web, &below);
+    expect_found(&desk, store, ERR_CORRUPT, "secret part", "not sealed");
+    document_done(&below);
+    store->ops->free(store);
+    desk_done(&desk);
+}
+
 static void sealing_is_turned_off_with_none(void)
 {
     struct desk desk;
@@ -484,5 +506,6 @@ SUITE(sealed_store, TEST(nothing_secret_is_below), TEST(no_two_parts_are_alike),
       TEST(each_bit_and_each_cut_of_a_document_is_found),
       TEST(an_open_part_that_is_not_sealed_cannot_be_changed), TEST(nothing_is_exchanged),
       TEST(an_entry_may_have_another_key), TEST(a_document_whose_key_is_not_at_hand_stays),
-      TEST(sealing_is_turned_on_with_identity), TEST(sealing_is_turned_off_with_none),
-      TEST(an_append_in_doubt_is_read_first), TEST(another_key_holds_from_the_next_save_on))
+      TEST(sealing_is_turned_on_with_identity), TEST(what_is_left_of_a_sealed_document_is_not_read),
+      TEST(sealing_is_turned_off_with_none), TEST(an_append_in_doubt_is_read_first),
+      TEST(another_key_holds_from_the_next_save_on))
