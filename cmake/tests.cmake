@@ -10,7 +10,7 @@ enable_testing() # not in a function: it would be forgotten at its end
 # than they work, and run side by side.
 set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes runtimes/kubernetes/client
     runtimes/kubernetes/change runtimes/kubernetes/history runtimes/kubernetes/session runtimes/kubernetes/store
-    runtimes/terraform)
+    runtimes/postgres runtimes/terraform)
 
 # The longest, in about their seconds: they are begun first, so that no long one runs alone at the
 # end.
@@ -23,6 +23,7 @@ set(LONG_TESTS
     controller/scenario_store=90 runtimes/kubernetes/change/live_text=50 runtimes/kubernetes/client/kube_client_retry=35
     runtimes/kubernetes/store/live_documents_writers=30 runtimes/kubernetes/client/live=30
     runtimes/kubernetes/store/live_documents=25 runtimes/kubernetes/change/live_plans=20 engine/base=25
+    runtimes/postgres/postgres_cut=40 runtimes/postgres/postgres_race=40 runtimes/postgres/postgres_kill=25
     fuzz/documents=35)
 
 function(test_costs)
@@ -41,7 +42,8 @@ function(_test name)
 endfunction()
 
 # A test for each suite in the sources. Those that ask a real API server go one after the other,
-# because they make definitions of the same names.
+# because they make definitions of the same names. So do those that ask a real PostgreSQL, because
+# some kill it.
 function(_suite_tests folder program)
     foreach(source IN LISTS ARGN)
         file(STRINGS ${source} suites REGEX "^SUITE\\(")
@@ -54,6 +56,8 @@ function(_suite_tests folder program)
             _test(${folder}/${suite} ${program} ${suite})
             if(suite MATCHES "^live(_|$)")
                 set_tests_properties(${folder}/${suite} PROPERTIES RESOURCE_LOCK live)
+            elseif(suite MATCHES "^postgres_")
+                set_tests_properties(${folder}/${suite} PROPERTIES RESOURCE_LOCK postgres)
             endif()
         endforeach()
     endforeach()

@@ -13,9 +13,14 @@ void desk_init(struct desk *desk, struct store *store)
         abort();
 }
 
-void desk_done(struct desk *desk)
+void desk_close(struct desk *desk)
 {
     desk->store->ops->close(desk->file);
+}
+
+void desk_done(struct desk *desk)
+{
+    desk_close(desk);
     desk->store->ops->free(desk->store);
 }
 
@@ -62,7 +67,7 @@ int desk_read(struct desk *desk, char **ret)
     return r;
 }
 
-int desk_read_by(struct store *store, char **ret, struct error *error)
+int desk_read_in(struct store *store, char **ret, struct error *error)
 {
     struct desk desk;
     int r;
@@ -71,6 +76,14 @@ int desk_read_by(struct store *store, char **ret, struct error *error)
     r = desk_read(&desk, ret);
     if (error)
         *error = desk.error;
-    desk_done(&desk);
+    desk_close(&desk);
+    return r;
+}
+
+int desk_read_by(struct store *store, char **ret, struct error *error)
+{
+    int r = desk_read_in(store, ret, error);
+
+    store->ops->free(store);
     return r;
 }

@@ -56,24 +56,24 @@ static void drop_database(void)
         free(sql_in("postgres", sql));
 }
 
-static bool set_up(enum server_way way)
+/* Reads where the server is. */
+static void find_places(void)
 {
-    const char *address = getenv(variables[way]);
-    struct error error = {0};
+    for (int way = 0; way < 2; way++) {
+        const char *address = getenv(variables[way]);
+        struct error error = {0};
 
-    if (!address || !getenv("KUSION_TEST_POSTGRES_ADMIN"))
-        return false;
-    if (places[way].host)
-        return true;
-    EXPECT_INT(postgres_place_parse(address, &places[way], &error), 0, error.message);
-    return true;
+        if (address && !places[way].host)
+            EXPECT_INT(postgres_place_parse(address, &places[way], &error), 0, error.message);
+    }
 }
 
 bool server_begin(enum server_way way)
 {
     _cleanup_free_ char *reason = str_printf("%s is not set (hack/stores)", variables[way]);
 
-    if (!set_up(way)) {
+    find_places();
+    if (!places[SERVER_DIRECTLY].host || !places[way].host) {
         skip_test(reason);
         return false;
     }
