@@ -179,7 +179,7 @@ def test_a_leader_whose_store_is_not_the_one_is_not_ready(start, tmp_path):
     """Its State was in ConfigMaps, and is to be in an empty folder."""
     start().wait_leading().stop()
     other = start("--state-backend", f"file:{tmp_path}").wait_leading()
-    assert other.wait_ready(503, "not ok") == "not ok: StoreReplaced (the log has the message)\n"
+    assert other.wait_ready(503, "StoreReplaced") == "not ok: StoreReplaced (the log has the message)\n"
     assert 'kusion_store_usable{backend="file"} 0' in get(other.metrics, "/metrics")[1]
     assert "--accept-store=" in other.line("the store is not used, and nothing is made or deleted")["error"]
 
