@@ -91,6 +91,7 @@ static int serve(struct manager *manager, struct error *error)
                                                       .metrics = manager->metrics,
                                                       .outage = &manager->outage,
                                                       .leadership = manager->leadership,
+                                                      .backends = &manager->backends,
                                                       .controllers = manager->controllers};
     manager->serving = serving_new(&manager->serving_config, error);
     return manager->serving ? 0 : error->code;

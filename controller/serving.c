@@ -10,10 +10,23 @@ struct serving {
     const struct serving_config *config;
     struct probes probes;
     struct server *health, *metrics; /* NULL: not served */
-    struct metric *leading;
+    struct metric *leading, *usable;
     pthread_mutex_t lock; /* held while a question is answered */
     enum serving_phase phase;
 };
+
+/* Names the type of the store alone: whoever asks is answered. */
+static bool is_store_used(const struct backends *backends, struct buf *text)
+{
+    struct error why = {0};
+    bool is_used = store_gate_ask(backends->gate, &why) >= 0;
+
+    if (is_used)
+        buf_printf(text, "State is in a store of the type %s", backends->store->ops->type);
+    else
+        buf_printf(text, "%s (the log has the message)", why.reason);
+    return is_used;
+}
 
 static bool answer(const struct serving *serving, struct buf *why_not)
 {
@@ -28,7 +41,8 @@ static bool answer(const struct serving *serving, struct buf *why_not)
     case SERVING_RECONCILING:
         /* Before a leader gives up for it: whoever looks has time to see why. */
         return controllers_are_ready(config->controllers, config->flags->blind_timeout / 2,
-                                     why_not);
+                                     why_not) &&
+               is_store_used(config->backends, why_not);
     case SERVING_DRAINING:
         buf_add_str(why_not, "it is ending");
         return false;
@@ -68,6 +82,9 @@ static void set_gauges(void *arg)
     pthread_mutex_lock(&serving->lock);
     metric_set(serving->leading, serving->phase == SERVING_RECONCILING, config->flags->lease_name,
                NULL);
+    if (serving->phase == SERVING_RECONCILING)
+        metric_set(serving->usable, store_gate_ask(config->backends->gate, NULL) >= 0,
+                   config->backends->store->ops->type, NULL);
     controllers_measure(config->controllers);
     pthread_mutex_unlock(&serving->lock);
 }
@@ -114,6 +131,10 @@ struct serving *serving_new(const struct serving_config *config, struct error *e
     metric_set(metrics_gauge(config->metrics, "kusion_build_info",
                              "1, with the version of this process.", "version", NULL),
                1, KUSION_VERSION, NULL);
+    serving->usable = metrics_gauge(config->metrics, "kusion_store_usable",
+                                    "1 if the store of State is used, 0 if it is not the one that "
+                                    "is known, or was not read yet.",
+                                    "backend", NULL);
     metrics_on_scrape(config->metrics, set_gauges, serving);
     if (start(serving, &problem) < 0) {
         err_copy(error, &problem);

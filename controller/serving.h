@@ -4,6 +4,7 @@
 #ifndef CONTROLLER_SERVING_H
 #define CONTROLLER_SERVING_H
 
+#include "controller/backends.h"
 #include "controller/controllers.h"
 #include "controller/leadership.h"
 
@@ -19,6 +20,7 @@ struct serving_config {
     struct metrics *metrics;
     struct outage *outage; /* why SERVING_CONNECTING is not over */
     struct leadership *leadership;
+    const struct backends *backends; /* from SERVING_RECONCILING on */
     struct controllers *controllers; /* of all phases: /metrics has their gauges */
 };
 

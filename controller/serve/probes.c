@@ -3,17 +3,17 @@
 #include "controller/serve/server.h"
 #include "engine/base/str.h"
 
-static unsigned answer(bool (*is_ok)(void *arg, struct buf *why_not), void *arg, struct buf *body)
+static unsigned answer(bool (*is_ok)(void *arg, struct buf *text), void *arg, struct buf *body)
 {
-    _cleanup_buf_ struct buf why_not = BUF_INIT;
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    bool ok = !is_ok || is_ok(arg, &text);
 
-    if (!is_ok || is_ok(arg, &why_not)) {
-        buf_add_str(body, "ok");
-        return 200;
-    }
-    buf_printf(body, "not ok%s%s\n", why_not.length ? ": " : "",
-               why_not.length ? why_not.data : "");
-    return 503;
+    buf_add_str(body, ok ? "ok" : "not ok");
+    if (text.length)
+        buf_printf(body, ": %s", text.data);
+    if (text.length || !ok)
+        buf_add_str(body, "\n");
+    return ok ? 200 : 503;
 }
 
 unsigned probes_answer(void *arg, const char *path, struct buf *body)

@@ -4,7 +4,7 @@
  *   /healthz   is it alive? If not, kubelet restarts the container.
  *   /readyz    does it do its work?
  *
- * Both are 200 "ok", or 503 "not ok: why".
+ * Both are 200 "ok", or "ok: what it is at", or 503 "not ok: why".
  */
 #ifndef CONTROLLER_SERVE_PROBES_H
 #define CONTROLLER_SERVE_PROBES_H
@@ -14,9 +14,9 @@
 #include "engine/base/buf.h"
 
 struct probes {
-    /* why_not gets a line. NULL: always. */
-    bool (*is_alive)(void *arg, struct buf *why_not);
-    bool (*is_ready)(void *arg, struct buf *why_not);
+    /* text gets why not, or what there is to say else: a line. NULL: always. */
+    bool (*is_alive)(void *arg, struct buf *text);
+    bool (*is_ready)(void *arg, struct buf *text);
     void *arg;
 };
 

@@ -60,6 +60,10 @@ EVERYTHING = [
     "--set=controller.logLevel=debug",
     "--set=controller.logFormat=text",
     "--set=controller.extraArgs[0]=--parallelism=5",
+    "--set=state.backend=file:/state",
+    "--set=state.volume.persistentVolumeClaim.claimName=state",
+    "--set=state.secrets={pg}",
+    "--set=state.accept=0123456789abcdef",
     "--set=terraform.providers[0]=hashicorp/random@~> 3.6",
     "--set=terraform.providers[1]=example.com:8443/acme/cloud",
     "--set=terraform.pluginVolume.persistentVolumeClaim.claimName=providers",
@@ -187,6 +191,8 @@ class TestRendered:
             "--preview-history-limit=20",
             "--preview-ttl=12h",
             "--stuck-timeout=0s",
+            "--state-backend=file:/state",
+            "--accept-store=0123456789abcdef",
             "--terraform-provider=hashicorp/random@~> 3.6",
             "--terraform-provider=example.com:8443/acme/cloud",
             "--terraform-plugin-dir=/terraform/providers",
@@ -204,9 +210,11 @@ class TestRendered:
             "health": 19440,
         }
 
-    def test_terraform_providers_have_their_folders(self, plane):
+    def test_state_and_terraform_providers_have_their_folders(self, plane):
         pod = pod_of(render(plane, *EVERYTHING))
         assert {one["name"]: one for one in pod["volumes"]} == {
+            "state": {"name": "state", "persistentVolumeClaim": {"claimName": "state"}},
+            "state-pg": {"name": "state-pg", "secret": {"secretName": "pg", "defaultMode": 0o440}},
             "terraform-providers": {
                 "name": "terraform-providers",
                 "persistentVolumeClaim": {"claimName": "providers"},
@@ -222,6 +230,8 @@ class TestRendered:
             "temporary": {"name": "temporary", "emptyDir": {}},
         }
         assert pod["containers"][0]["volumeMounts"] == [
+            {"name": "state", "mountPath": "/state"},
+            {"name": "state-pg", "mountPath": "/state-secrets/pg", "readOnly": True},
             {"name": "terraform-providers", "mountPath": "/terraform/providers", "readOnly": True},
             {"name": "terraform-cache", "mountPath": "/terraform/cache"},
             {"name": "terraform-files", "mountPath": "/terraform/files", "readOnly": True},

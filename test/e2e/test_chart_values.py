@@ -22,12 +22,13 @@ ODD = ["0", "true", "null", "", " ", "a: b", "- a", "#a", "*a", "@a", "{{ .Relea
        "Ü", "a" * 64, "a" * 300, "50%", "999%", "1e3", "0x10", "12:30", ".", "a.", "a.b", "A_b", "a:b", "a/b",
        "0s", "99999999999999999999h", "9999999999", "1Mi"]
 EVERYTHING = {"metrics": {"service": {"enabled": True}}, "podDisruptionBudget": {"enabled": True},
+              "state": {"volume": {"emptyDir": {}}},
               "terraform": {"pluginVolume": {"emptyDir": {}}, "cacheVolume": {"emptyDir": {}}}}
 FOREIGN = "monitoring.coreos.com/v1"  # the Prometheus operator's: this API server has no such kinds
 PASSED_ON = {  # Kubernetes' own: the API server checks what is in it
     ("rbac", "extraRules"), ("networkPolicy", "metricsFrom"), ("resources",), ("tolerations",),
     ("affinity",), ("topologySpreadConstraints",), ("terraform", "pluginVolume"),
-    ("terraform", "cacheVolume"),
+    ("terraform", "cacheVolume"), ("state", "volume"),
 }
 
 

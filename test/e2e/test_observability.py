@@ -166,12 +166,22 @@ def test_queues_are_measured_as_those_of_client_go(start, tenant):
 
 def test_a_leader_and_one_that_waits_are_ready(start):
     leader = start().wait_leading()
-    assert leader.wait_ready(200, "ok") == "ok"
+    assert leader.wait_ready(200, "ok") == "ok: State is in a store of the type configmap\n"
     standby = start()
     standby.wait_ready(200, "ok")
     assert "leader_election_master_status{name=\"kusion-operator\"} 1" in \
         get(leader.metrics, "/metrics")[1]
+    assert 'kusion_store_usable{backend="configmap"} 1' in get(leader.metrics, "/metrics")[1]
     assert standby.lines("the Lease is not ours")
+
+
+def test_a_leader_whose_store_is_not_the_one_is_not_ready(start, tmp_path):
+    """Its State was in ConfigMaps, and is to be in an empty folder."""
+    start().wait_leading().stop()
+    other = start("--state-backend", f"file:{tmp_path}").wait_leading()
+    assert other.wait_ready(503, "StoreReplaced") == "not ok: StoreReplaced (the log has the message)\n"
+    assert 'kusion_store_usable{backend="file"} 0' in get(other.metrics, "/metrics")[1]
+    assert "--accept-store=" in other.line("the store is not used, and nothing is made or deleted")["error"]
 
 
 def test_who_cannot_reach_the_api_server_is_not_ready_and_says_so(start, state_namespace, tmp_path):

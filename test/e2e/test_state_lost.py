@@ -14,7 +14,7 @@ import pytest
 from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.shell import snippets, type_in
 from kusion_e2e.specs import Spec, config_map
-from kusion_e2e.states import states
+from kusion_e2e.states import forget_store, states
 from kusion_e2e.terraform import need_providers, new_backend, reference, terraform, thing, thing_id, things_flags
 from kusion_e2e.wait import eventually
 
@@ -419,6 +419,7 @@ def world(state_namespace, tenant, backend, tmp_path):
         if one.operator and one.operator.process.poll() is None:
             one.operator.crash()
         one.operator.log.unlink(missing_ok=True)
+        forget_store(state_namespace)
 
 
 # ---- The tests ----

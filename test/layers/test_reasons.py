@@ -9,7 +9,7 @@ DOCS = (ROOT / "docs/troubleshooting.md").read_text()
 
 # Never the reason of an operation on a Spec, nor of its condition Ready.
 ELSEWHERE = set("""
-AddressUnavailable FileEmpty FileTooLarge FileUnreadable InvalidConfig InvalidFlag InvalidLockFile
+AddressUnavailable FileEmpty InvalidCopy FileTooLarge FileUnreadable InvalidConfig InvalidFlag InvalidLockFile
 InvalidToken LeaseHeld NoEntropy NoServer NotInCluster NotLeading UnsupportedConfig
 ApprovalNeeded Enough InvalidPath InvalidResource KindNotKnown ReleaseNotEnded TooManyWatches
 InvalidRequest InvalidUser InvalidXML NoResourceVersion PhaseOrder StateUnknown UnexpectedAction UnknownIdentity

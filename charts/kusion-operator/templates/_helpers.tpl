@@ -77,8 +77,20 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if .Values.terraform.providers }}
+{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets }}
 volumes:
+{{- end }}
+{{- with .Values.state.volume }}
+- name: state
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- range .Values.state.secrets }}
+- name: {{ printf "state-%s" . | quote }}
+  secret:
+    secretName: {{ . | quote }}
+    defaultMode: 0440
+{{- end }}
+{{- if .Values.terraform.providers }}
 {{- with .Values.terraform.pluginVolume }}
 - name: terraform-providers
   {{- toYaml . | nindent 2 }}
@@ -165,6 +177,12 @@ args:
 - --stuck-timeout={{ . }}
 {{- end }}
 {{- end }}
+{{- with .Values.state.backend }}
+- {{ printf "--state-backend=%s" . | quote }}
+{{- end }}
+{{- with .Values.state.accept }}
+- --accept-store={{ . }}
+{{- end }}
 {{- range .Values.terraform.providers }}
 - {{ printf "--terraform-provider=%s" . | quote }}
 {{- end }}
@@ -196,8 +214,19 @@ args:
 {{- range .Values.controller.extraArgs }}
 - {{ quote . }}
 {{- end }}
-{{- if .Values.terraform.providers }}
+{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets }}
 volumeMounts:
+{{- end }}
+{{- if .Values.state.volume }}
+- name: state
+  mountPath: /state
+{{- end }}
+{{- range .Values.state.secrets }}
+- name: {{ printf "state-%s" . | quote }}
+  mountPath: {{ printf "/state-secrets/%s" . | quote }}
+  readOnly: true
+{{- end }}
+{{- if .Values.terraform.providers }}
 {{- if .Values.terraform.pluginVolume }}
 - name: terraform-providers
   mountPath: /terraform/providers

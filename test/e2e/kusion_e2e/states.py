@@ -16,9 +16,15 @@ def spec_namespace(kept):
 
 def states(cluster, namespace):
     path = (f"/api/v1/namespaces/{STATE}/configmaps?labelSelector="
-            "api.kusion.io/state,api.kusion.io/document!=spec")
+            "api.kusion.io/state,api.kusion.io/document!=spec,api.kusion.io/document!=store")
     found = cluster.api.get(path).must().object["items"]
     return [one for one in found if spec_namespace(one) == namespace]
+
+
+def forget_store(cluster):
+    """The next operator of the shared namespace has its first start, whatever store the last one had."""
+    cluster.kubectl("delete", "configmap", "-n", STATE, "kusion-store", "--ignore-not-found")
+    cluster.kubectl("delete", "configmap", "-n", STATE, "-l", "api.kusion.io/document=store")
 
 
 def open_state(head):

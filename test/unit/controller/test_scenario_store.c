@@ -187,6 +187,54 @@ static void a_store_that_goes_away_while_it_works(void)
     stage_done(&stage);
 }
 
+static char *phase_of(struct scene *scene, const char *path)
+{
+    _cleanup_value_ const struct value *object = api_server_get(scene->server, path);
+    const char *phase = value_string(value_path(object, "status", "phase", NULL));
+
+    return str_new(phase ? phase : "");
+}
+
+/* It shows what State says, so it waits for State, and is then made. */
+static void a_preview_waits_for_the_store(void)
+{
+    struct scene *scene;
+    struct stage stage;
+
+    stage_init(&stage, true);
+    scene = &stage.scene;
+    empty_folder(&stage);
+    scene_start(scene);
+    scene_expect_ready(scene, "web", "Unknown", "StoreReplaced");
+    api_server_create(scene->server,
+                      "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{"
+                      "\"namespace\":\"team\",\"name\":\"look\"},\"spec\":{\"specRef\":{\"name\":"
+                      "\"web\"},\"operation\":\"Preview\"}}");
+    for (int ms = 0; ms < 20000; ms += 100) {
+        _cleanup_free_ char *phase = phase_of(scene, RELEASES "/look");
+
+        EXPECT(!str_equal(phase, "failed") && !str_equal(phase, "succeeded"), phase);
+        if (str_equal(phase, "previewing"))
+            break;
+        usleep(100000);
+    }
+    copy_folder(stage.copy, stage.folder);
+    scene_expect_ready(scene, "web", "True", NULL);
+    for (int ms = 0; ms < 60000; ms += 100) {
+        _cleanup_free_ char *phase = phase_of(scene, RELEASES "/look");
+
+        if (str_equal(phase, "succeeded"))
+            break;
+        usleep(100000);
+    }
+    {
+        _cleanup_free_ char *phase = phase_of(scene, RELEASES "/look");
+
+        EXPECT_STR(phase, "succeeded", "made by now");
+    }
+    stage_done(&stage);
+}
+
 /* ---- Accepted ---- */
 
 static void what_was_accepted_makes_nothing_twice(void)
@@ -237,5 +285,5 @@ static void a_deletion_leaves_nothing_behind(void)
 }
 
 SUITE(scenario_store, TEST(nothing_is_made_or_deleted), TEST(its_return_is_seen),
-      TEST(a_store_that_goes_away_while_it_works), TEST(what_was_accepted_makes_nothing_twice),
-      TEST(a_deletion_leaves_nothing_behind))
+      TEST(a_store_that_goes_away_while_it_works), TEST(a_preview_waits_for_the_store),
+      TEST(what_was_accepted_makes_nothing_twice), TEST(a_deletion_leaves_nothing_behind))
