@@ -161,6 +161,9 @@ function(fuzzers)
     target_sources(fuzz_operation PRIVATE ${stage} ${PROJECT_SOURCE_DIR}/test/unit/engine/memory_store.c
                                           ${PROJECT_SOURCE_DIR}/test/unit/engine/faulty_store.c)
     target_link_libraries(fuzz_operation PRIVATE PkgConfig::CUNIT)
+    foreach(name chain_object object_answers)
+        target_link_libraries(fuzz_${name} PRIVATE runtimes_s3 runtimes_webdav)
+    endforeach()
     foreach(name discovery releases content)
         target_link_libraries(fuzz_${name} PRIVATE fuzz_answers)
         target_link_options(fuzz_${name} PRIVATE

@@ -354,7 +354,7 @@ static int verify(struct chain_store *store, const struct document_name *name, c
         if (!seen->number)
             return list->count == 1 ? 0 : conflict(name, error);
         if (is_document && (list->count < 2 || list->numbers[list->count - 2] != seen->number ||
-                            is_old_tombstone(store, seen) || is_long_ago(store, seen->looked)))
+                            is_old_tombstone(store, seen)))
             return conflict(name, error);
         return 0;
     }
