@@ -123,7 +123,8 @@ function(unit_tests)
         target_sources(test_${test} PRIVATE ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/damage.c
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/objects_contract.c
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_server.c
-                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_races.c)
+                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_races.c
+                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/answers.c)
     endforeach()
     _children()
     # test_no_threads.c refuses threads.
