@@ -160,7 +160,8 @@ function(unit_tests)
         target_sources(test_${test} PRIVATE ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/damage.c
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/objects_contract.c
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_server.c
-                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_races.c)
+                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_races.c
+                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/answers.c)
     endforeach()
     _children()
     # test_no_threads.c refuses threads.
@@ -204,6 +205,9 @@ function(fuzzers)
     target_sources(fuzz_operation PRIVATE ${stage} ${PROJECT_SOURCE_DIR}/test/unit/engine/memory_store.c
                                           ${PROJECT_SOURCE_DIR}/test/unit/engine/faulty_store.c)
     target_link_libraries(fuzz_operation PRIVATE PkgConfig::CUNIT)
+    foreach(name chain_object object_answers)
+        target_link_libraries(fuzz_${name} PRIVATE runtimes_s3 runtimes_webdav)
+    endforeach()
     foreach(name discovery releases content)
         target_link_libraries(fuzz_${name} PRIVATE fuzz_answers)
         target_link_options(fuzz_${name} PRIVATE

@@ -104,7 +104,8 @@ static void see(struct chain_seen *seen, int64_t number, int64_t looked,
     *seen = (struct chain_seen){.number = number,
                                 .written = head->written,
                                 .looked = looked,
-                                .is_removed = head->is_removed};
+                                .is_removed = head->is_removed,
+                                .is_closed = head->is_closed};
     str_copy(seen->ids[seen->n_ids++], ID_SIZE, head->id);
     for (size_t i = 0; i < head->n_ancestors && seen->n_ids < ANCESTORS; i++)
         str_copy(seen->ids[seen->n_ids++], ID_SIZE, head->ancestors[i]);
@@ -322,12 +323,6 @@ static bool is_long_ago(const struct chain_store *store, int64_t then)
     return age > GOOD_MS || age < -GOOD_MS;
 }
 
-/* A tombstone that may be deleted soon, or was. */
-static bool is_old_tombstone(const struct chain_store *store, const struct chain_seen *seen)
-{
-    return seen->is_removed && is_long_ago(store, seen->written);
-}
-
 /* Whether a write, which was created, counts: store.h. seen: what it was written after; the list:
  * the chain since. ERR_CONFLICT: it does not, and *ret_is_newest says if readers see it. */
 static int verify(struct chain_store *store, const struct document_name *name, const char *prefix,
@@ -338,6 +333,7 @@ static int verify(struct chain_store *store, const struct document_name *name, c
     *ret_is_newest = false;
     for (unsigned i = 0; i < NEWEST_ATTEMPTS; i++) {
         struct error problem = {0};
+        int64_t before;
         int r = chain_list_read(store, prefix, call, list, error);
 
         if (r < 0)
@@ -351,20 +347,19 @@ static int verify(struct chain_store *store, const struct document_name *name, c
         *ret_is_newest = newest_of(list) == number;
         if (!*ret_is_newest)
             return conflict(name, error);
-        if (!seen->number)
-            return list->count == 1 ? 0 : conflict(name, error);
-        if (is_document && (list->count < 2 || list->numbers[list->count - 2] != seen->number ||
-                            is_old_tombstone(store, seen) || is_long_ago(store, seen->looked)))
-            return conflict(name, error);
-        return 0;
+        before = list->count > 1 ? list->numbers[list->count - 2] : 0;
+        if (chain_is_at_end(seen) ? before <= seen->number : before == seen->number || !is_document)
+            return 0;
+        return conflict(name, error);
     }
     return unknown(name, error);
 }
 
 static int create_object(struct chain_store *store, const struct document_name *name,
                          const char *prefix, const struct chain_seen *seen,
-                         const struct document *document, const struct store_call *call,
-                         struct object_head *ret_head, struct error *error)
+                         const struct document *document, bool is_closing,
+                         const struct store_call *call, struct object_head *ret_head,
+                         struct error *error)
 {
     int64_t number = chain_next(seen);
     _cleanup_free_ char *key = chain_key(prefix, number);
@@ -372,10 +367,13 @@ static int create_object(struct chain_store *store, const struct document_name *
 
     *ret_head = (struct object_head){.number = number,
                                      .written = store->clock->now(store->clock),
-                                     .n_ancestors = seen->n_ids,
-                                     .is_removed = document == NULL};
+                                     .is_removed = document == NULL,
+                                     .is_closed = is_closing};
     draw_id(ret_head->id);
-    memcpy(ret_head->ancestors, seen->ids, sizeof(ret_head->ancestors));
+    if (!chain_is_at_end(seen)) {
+        ret_head->n_ancestors = seen->n_ids;
+        memcpy(ret_head->ancestors, seen->ids, sizeof(ret_head->ancestors));
+    }
     buf_init(&bytes, OBJECT_BYTES);
     object_write(&bytes, name, ret_head, document);
     if (buf_overflowed(&bytes))
@@ -399,7 +397,7 @@ static bool withdraw(struct chain_store *store, const struct document_name *name
         return true; /* it hides nothing, and tidy deletes it */
     see(&seen, head->number, head->written, head);
     if (is_newest)
-        r = create_object(store, name, prefix, &seen, NULL, call, &tombstone, NULL);
+        r = create_object(store, name, prefix, &seen, NULL, false, call, &tombstone, NULL);
     if (r == 0)
         store->objects->ops->delete (store->objects, key, call, NULL);
     return r == 0 || r == ERR_CONFLICT;
@@ -412,7 +410,7 @@ static int add(struct chain_store *store, const struct document_name *name, cons
 {
     struct object_head head;
     bool is_newest;
-    int r = create_object(store, name, prefix, seen, document, call, &head, error);
+    int r = create_object(store, name, prefix, seen, document, false, call, &head, error);
 
     if (r < 0)
         return r;
@@ -460,16 +458,24 @@ int chain_extend(struct chain_store *store, const struct document_name *name, co
     /* An object whose head is damaged has no id that could be named. */
     if (next.number && !next.n_ids)
         snprintf(next.ids[next.n_ids++], ID_SIZE, "%032d", 0);
-    if (!next.number)
-        r = add(store, name, prefix, &next, NULL, call, ret_list, error);
-    /* One more, which is young: nobody deletes it while it is written after. */
-    if (r == 0 && document && is_old_tombstone(store, &next))
+    if (chain_is_at_end(&next))
         r = add(store, name, prefix, &next, NULL, call, ret_list, error);
     if (r == 0)
         r = add(store, name, prefix, &next, document, call, ret_list, error);
     if (r == 0)
         *seen = next;
     return r;
+}
+
+int chain_close(struct chain_store *store, const struct object_head *tombstone, const char *prefix,
+                const struct store_call *call, struct error *error)
+{
+    struct chain_seen seen;
+    struct object_head head;
+
+    see(&seen, tombstone->number, tombstone->written, tombstone);
+    return create_object(store, &tombstone->name.name, prefix, &seen, NULL, true, call, &head,
+                         error);
 }
 
 void chain_purge(struct chain_store *store, const char *prefix, const struct chain_list *list,

@@ -103,9 +103,14 @@ bool chain_is_beginning(const struct chain_seen *seen)
     return seen->is_removed && seen->n_ids == 1 && seen->number % NUMBERS_OF_A_DAY == 0;
 }
 
+bool chain_is_at_end(const struct chain_seen *seen)
+{
+    return !seen->number || seen->is_closed;
+}
+
 int64_t chain_next(const struct chain_seen *seen)
 {
-    if (!seen->number)
+    if (chain_is_at_end(seen))
         return (seen->looked / DAY_MS - 1) * NUMBERS_OF_A_DAY;
     if (chain_is_beginning(seen))
         return seen->number + NUMBERS_OF_A_DAY;

@@ -172,10 +172,11 @@ int chain_documents(struct store *base, enum document_kind kind, const struct sp
 
 static bool is_old(const struct chain_store *store, int64_t modified)
 {
-    return modified > 0 && modified + TOMBSTONE_KEPT_MS < store->clock->now(store->clock);
+    return modified > 0 && modified + KEPT_MS < store->clock->now(store->clock);
 }
 
-/* Deletes a tombstone that is alone; anything else stays, and is damage. */
+/* Closes a tombstone that is alone, and deletes it; or deletes what closed one. Anything else
+ * stays, and is damage. */
 static int forget_tombstone(struct chain_store *store, const struct chain *chain,
                             const struct store_call *call, struct error *error)
 {
@@ -189,10 +190,14 @@ static int forget_tombstone(struct chain_store *store, const struct chain *chain
     r = store->objects->ops->get(store->objects, key, &bytes, call, &problem);
     if (r < 0)
         return r == ERR_NOT_FOUND ? 0 : err_copy(error, &problem);
-    if (object_head_parse(&bytes, &head) && head.is_removed && is_old(store, head.written))
-        r = store->objects->ops->delete (store->objects, key, call, error);
+    if (object_head_parse(&bytes, &head) && head.is_removed && is_old(store, head.written)) {
+        if (!head.is_closed)
+            r = chain_close(store, &head, chain->prefix, call, &problem);
+        if (r == 0)
+            r = store->objects->ops->delete (store->objects, key, call, &problem);
+    }
     object_head_done(&head);
-    return r;
+    return r == ERR_CONFLICT ? 0 : err_copy(error, &problem); /* it was written after meanwhile */
 }
 
 static int tidy_chain(struct chain_store *store, const struct chain *chain,

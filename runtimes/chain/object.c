@@ -10,7 +10,7 @@
  *     written 1796000000000     (ms since 1970, by the writer's clock)
  *     id 32 hexadecimal digits
  *     before ID                 (of the object before it, and before that: up to ANCESTORS)
- *     open LENGTH SHA256        (or both in one: "removed yes")
+ *     open LENGTH SHA256        (or in place of both: "removed yes", "removed closed")
  *     secret LENGTH SHA256
  *     checksum SHA256           (of the lines before it)
  *
@@ -71,7 +71,7 @@ void object_write(struct buf *to, const struct document_name *name, const struct
         add_section(to, "open", &document->open);
         add_section(to, "secret", &document->secret);
     } else {
-        buf_add_str(to, "removed yes\n");
+        buf_printf(to, "removed %s\n", head->is_closed ? "closed" : "yes");
     }
     hash_hex(to->data, to->length, checksum);
     buf_printf(to, CHECKSUM "%s\n", checksum);
@@ -165,8 +165,10 @@ static bool parse_line(const char *key, const char *rest, struct object_head *he
         return parse_section(rest, &head->open.length, head->open.checksum);
     if (str_equal(key, "secret"))
         return parse_section(rest, &head->secret.length, head->secret.checksum);
-    if (str_equal(key, "removed"))
-        return head->is_removed = str_equal(rest, "yes");
+    if (str_equal(key, "removed")) {
+        head->is_closed = str_equal(rest, "closed");
+        return head->is_removed = head->is_closed || str_equal(rest, "yes");
+    }
     return false;
 }
 

@@ -17,10 +17,10 @@
 #define ANCESTORS 8  /* write ids that an object names */
 #define ID_SIZE   33 /* 32 hexadecimal digits */
 #define DAY_MS    (INT64_C(24) * 3600 * 1000)
-/* What was seen, or is a tombstone, is written after for a day. Tombstones are deleted after three.
- */
-#define GOOD_MS           DAY_MS
-#define TOMBSTONE_KEPT_MS (3 * DAY_MS)
+/* What a handle saw is looked at again after a day. Tombstones are closed after two, and what
+ * closes them is deleted after another two. */
+#define GOOD_MS DAY_MS
+#define KEPT_MS (2 * DAY_MS)
 
 struct chain_store {
     struct store base;
@@ -64,6 +64,7 @@ struct object_head {
     char ancestors[ANCESTORS][ID_SIZE]; /* of the object before it, and before that */
     size_t n_ancestors;
     bool is_removed; /* a tombstone: it has no sections */
+    bool is_closed;  /* a tombstone that nothing is written after */
     struct {
         size_t length;
         char checksum[HASH_HEX_SIZE];
@@ -97,12 +98,14 @@ struct chain_seen {
     int64_t number;  /* 0: there is no chain */
     int64_t written; /* ms since 1970; 0: unknown, as its head is damaged */
     int64_t looked;  /* before it was asked for, ms since 1970 */
-    bool is_removed;
+    bool is_removed, is_closed;
     bool is_damaged;
     char ids[ANCESTORS][ID_SIZE]; /* its write id, and those of the objects before it */
     size_t n_ids;
 };
 
+/* Whether a new chain has to begin. */
+bool chain_is_at_end(const struct chain_seen *seen);
 /* Whether it is the tombstone that a chain begins with. */
 bool chain_is_beginning(const struct chain_seen *seen);
 /* The number of the next object. */
@@ -119,6 +122,9 @@ int chain_read_newest(struct chain_store *store, const struct document_name *nam
 int chain_extend(struct chain_store *store, const struct document_name *name, const char *prefix,
                  struct chain_seen *seen, const struct document *document,
                  const struct store_call *call, struct chain_list *ret_list, struct error *error);
+/* Writes after a tombstone that nobody else may write after it. */
+int chain_close(struct chain_store *store, const struct object_head *tombstone, const char *prefix,
+                const struct store_call *call, struct error *error);
 /* Deletes those with lower numbers, the lowest first. Best effort: nothing is wrong if some are
  * left. */
 void chain_purge(struct chain_store *store, const char *prefix, const struct chain_list *list,

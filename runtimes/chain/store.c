@@ -159,9 +159,13 @@ static int file_remove(struct store_file *base, const struct store_call *given, 
 
     if (r < 0)
         return r;
-    if (!file->seen.number) {
+    if (chain_is_at_end(&file->seen)) {
         r = chain_list_read(store, file->prefix, &call, &list, error);
-        return r == 0 && list.count ? conflict(file, error) : r;
+        if (r == 0 && list.count && list.numbers[list.count - 1] > file->seen.number)
+            return conflict(file, error);
+        if (r == 0)
+            chain_purge(store, file->prefix, &list, file->seen.number, &call);
+        return r;
     }
     r = chain_extend(store, &file->name.name, file->prefix, &file->seen, NULL, &call, &list, error);
     if (r == 0)

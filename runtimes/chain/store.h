@@ -14,64 +14,69 @@
  *
  * with 16 digits. In names, characters but [a-z0-9._-] are =XX; a long one is cut, and ends in a
  * checksum. Each object is whole in itself: its document's name, its number, a random write id, the
- * write ids of the numbers before it, and two sections, the open and the secret part, each with its
- * length and SHA-256. A removal is an object, too: a tombstone. (object.c has the format.)
+ * write ids of up to eight objects before it, and two sections, the open and the secret part, each
+ * with its length and SHA-256. A removal is an object, too: a tombstone. (object.c has the format.)
  *
- *   - A write that saw number N as the newest creates N+1, and then lists the chain. It succeeded
- * if N and N+1 are the two highest. If there is a higher number, that object decides: if it names
+ *   - A write that saw number N as the newest creates N+1, and then lists the chain. It succeeded if
+ *     N and N+1 are the two highest. If there is a higher number, that object decides: if it names
  *     this write among those before it, others built upon it, so it succeeded. If it does not, N+1
  *     had been there before and was deleted since: ERR_CONFLICT, and the writer deletes its own
  *     object, on which nobody builds.
- *   - The first write of a chain begins it with a tombstone, whose number is the time in
- *     microseconds, and lists the chain. If anything else is there: ERR_CONFLICT. Then it writes
- *     the next number, as every write does. Of two writers that begin a chain at the same time,
- * with tombstones of different numbers, at least one sees the other's tombstone or document: each
- *     creates before it lists.
+ *   - The first write of day D (UTC, since 1970) creates a tombstone with the number (D-1) * 10^10,
+ *     the beginning, and lists the chain: if anything else is there, ERR_CONFLICT. It then writes
+ *     D * 10^10, the number that follows that beginning, as every write does. Two writers that begin
+ *     on one day meet at the beginning. Where the day changes, or clocks differ by less than a day,
+ *     the document of one and the beginning of the other are the same number.
  *   - A removal creates a tombstone as N+1, in the same way, and then deletes all that is lower.
  *     It does so too where a tombstone is the newest: a create that was not answered may still come
  *     as N+1, and now fails.
- *   - After a write, all but the newest KEPT objects are deleted: the two States before are a
- *     backup. Tombstones that are alone for a day are deleted by tidy.
+ *   - After a write, all but the newest three objects are deleted: the two States before are a
+ *     backup.
+ *   - A tombstone that is alone for two days is closed by tidy: N+1 is created as one that nobody
+ *     writes after, and then N is deleted. Whoever wants to write after N needs the number N+1, too,
+ *     so one of the two fails. Two days later what closed it is deleted. After a closed one, and
+ *     after it is gone, a chain begins anew, with the numbers of a later day.
  *   - So the chain of a document that exists has at least two objects, and one that has a single
  *     object is removed. list() needs the keys alone. A single object that is no tombstone is
  *     ERR_CORRUPT: a rule of the bucket expired what was before it, or a create came after days.
  *
- * No number is used twice, because a chain begins with the time, and each number more takes longer
- * than a microsecond. (In a first proposal, chains began with 1. A chain that began again after its
- * tombstone was deleted used numbers for which deletions of its former life could still come.)
+ * No number is used twice, because a chain begins with the day, and has less than 10^10 numbers a
+ * day. (In a first proposal, chains began with 1. A chain that began again after its tombstone was
+ * deleted used numbers for which creates and deletions of its former life could still come. With a
+ * tombstone that was simply deleted, a writer that had seen it could still write after it, while
+ * another began anew.)
  *
- * What can go wrong, and what comes of it:
+ * What can go wrong, and what comes of it (test_random.c tries all of it at once):
  *
  *   kill -9 before a create       nothing has changed
  *     after a create              it has happened; what should have been deleted is deleted by the
  *                                 next write, or by tidy
- *     of a first write            its tombstone alone is left: there is no document
+ *     of a first write            its beginning alone is left: there is no document
  *     of a removal                the document cannot be read. list() names it as long as it has
  *                                 lower objects, so that the removal is repeated
  *   a create without an answer    the object is read: this write's id, and it has happened; another
  *                                 one's, and it is ERR_CONFLICT; none, and the create is repeated,
- *                                 until the deadline. Then it may still come: whoever writes or
+ *                                 four times at most. Then it may still come: whoever writes or
  *                                 removes next takes its number, so one of the two fails
- *   a create that comes later     its number was taken: it fails. It was taken, and deleted since:
- *                                 it is below the newest, nobody reads it, and the next write or
- *                                 tidy deletes it. The whole chain is gone: it is alone, and
- *                                 ERR_CORRUPT, not a document
- *   a writer that slept for days  the same. It is told ERR_CONFLICT, as N is not there
+ *   a create that comes later,    its number is taken: it fails. It was taken, and deleted since:
+ *     by up to 15 minutes         it is below the newest, nobody reads it, and the next write or
+ *     (S3), or twice              tidy deletes it
+ *     by days                     the chain may be gone. Then it is alone: ERR_CORRUPT, and no
+ *                                 document that somebody takes for the newest
+ *   a writer that slept for days  what a handle saw more than a day ago is looked at again before it
+ *                                 writes. If it sleeps after that: N is not there, ERR_CONFLICT. It
+ *                                 takes its object back: a tombstone after it, then it is deleted
  *   a delete that comes later     its number is not used again
- *   a tombstone is deleted while  the list of that writer does not have N: ERR_CONFLICT
- *     somebody writes after it
  *   a reader while others purge   the newest is gone when it is read: it lists again
- *   clocks                        a chain that begins while the clock is behind has lower numbers
- *                                 than its former life had. Numbers do not meet again until the
- *                                 clock is behind by more than a day, and a deletion is late by as
- *                                 much. Tombstones may be deleted later or sooner by the difference
- *                                 of clocks
+ *   eight writes before a list    the newest does not name this write any more: ERR_UNAVAILABLE
+ *                                 StoreInDoubt, and a read shows what there is
+ *   clocks                        those of all writers must differ by less than a day
  *
  * It is required that lists show at once what was created, as objects.h says: S3 and its kin do
  * since 2020, and file systems do.
  *
  * A first write takes two creates and two lists, a write one of each and a delete, a reading a list
- * and a get. There is no append.
+ * and a get, a removal as many deletes as there are objects. There is no append.
  */
 #ifndef RUNTIMES_CHAIN_STORE_H
 #define RUNTIMES_CHAIN_STORE_H

@@ -12,7 +12,7 @@
 
 #define DEFAULT_REGION "us-east-1"
 #define SERVICE        "s3"
-#define MAX_KEYS       "1000" /* of one page of a list; AWS gives no more */
+#define PAGE_KEYS       "1000" /* of one page of a list; AWS gives no more */
 #define LIST_BYTES     (8u << 20)
 
 struct s3_objects {
@@ -271,7 +271,7 @@ static char *list_query(const char *whole_prefix, const char *next)
         sigv4_escape(&query, next, false);
         buf_add_char(&query, '&');
     }
-    buf_add_str(&query, "list-type=2&max-keys=" MAX_KEYS "&prefix=");
+    buf_add_str(&query, "list-type=2&max-keys=" PAGE_KEYS "&prefix=");
     sigv4_escape(&query, whole_prefix, false);
     return buf_take(&query);
 }

@@ -49,7 +49,7 @@ s3_run() {
 }
 
 s3_env() {
-    local place="kusion/test?endpoint=https://localhost:$(<"$dir/port")&credentials=$dir/key&ca=$dir/tls/ca.crt"
-    printf 'export KUSION_TEST_S3=%q\n' "s3://$place"
+    printf 'export KUSION_TEST_S3=%q\n' \
+        "s3://kusion/test?endpoint=https://localhost:$(<"$dir/port")&credentials=$dir/key&ca=$dir/tls/ca.crt"
     printf 'export KUSION_TEST_S3_FOLDER=%q\n' "$dir"
 }

@@ -15,7 +15,7 @@
 #include "test/unit/runtimes/chain/memory_objects.h"
 #include "test/unit/suite.h"
 
-#define SEEDS    6000
+#define SEEDS    1000
 #define WORKERS  4
 #define CHANGES  12 /* that a worker tries */
 #define VERSIONS (WORKERS * CHANGES + 1)

@@ -39,7 +39,7 @@ static void loses_nothing_between_two_processes(void)
 
     if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
         return;
-    chain_races_run(&server, 1000);
+    chain_races_run(&server, 200);
     chain_server_done(&server);
 }
 
@@ -49,7 +49,7 @@ static void loses_nothing_when_killed(void)
 
     if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
         return;
-    chain_races_run_killed(&server, "KUSION_TEST_S3_FOLDER", 200);
+    chain_races_run_killed(&server, "KUSION_TEST_S3_FOLDER", 60);
     chain_server_done(&server);
 }
 

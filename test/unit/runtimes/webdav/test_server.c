@@ -41,7 +41,7 @@ static void keeps_the_contract_of_histories(void)
 
 static void check_races(struct chain_server *server)
 {
-    chain_races_run(server, 1000);
+    chain_races_run(server, 200);
 }
 
 static void loses_nothing_between_two_processes(void)
@@ -58,7 +58,7 @@ static void loses_nothing_when_killed(void)
 
         if (!chain_server_find(servers[i], webdav_objects_new, &server))
             continue;
-        chain_races_run_killed(&server, folders[i], 200);
+        chain_races_run_killed(&server, folders[i], 60);
         chain_server_done(&server);
     }
 }
