@@ -102,7 +102,7 @@ static void show(struct cli *cli, const struct value *release)
     plan_view_unseen(&cli->out, release);
 }
 
-/* The user's own name, where the API server tells it; free(). */
+/* The user's own name, as whom they approve, where the API server tells it; free(). */
 static char *own_name(struct session *session)
 {
     _cleanup_value_ const struct value *body = NULL, *answer = NULL;
@@ -124,16 +124,17 @@ static char *own_name(struct session *session)
 static int send_verdict(struct session *session, const struct value *release, enum verdict verdict,
                         const char *reason, struct error *error)
 {
+    _cleanup_free_ char *user = own_name(session);
     bool is_unseen = object_int(release, 0, "status", "plan", "unseen", NULL) > 0;
     _cleanup_value_ const struct value *unseen = is_unseen ? value_pack("b", 1) : NULL;
     _cleanup_value_ const struct value *body =
         verdict == APPROVE
-            ? value_pack("{s:{s:v}, s:{s:s, s:v?}}", "metadata", "uid",
+            ? value_pack("{s:{s:v}, s:{s:s, s:v?, s:s?}}", "metadata", "uid",
                          value_path(release, "metadata", "uid", NULL), "spec", "approvedPlan",
-                         digest_of(release), "approvedUnseen", unseen)
-            : value_pack("{s:{s:v}, s:{s:b, s:s?}}", "metadata", "uid",
+                         digest_of(release), "approvedUnseen", unseen, "approvedBy", user)
+            : value_pack("{s:{s:v}, s:{s:b, s:s?, s:s?}}", "metadata", "uid",
                          value_path(release, "metadata", "uid", NULL), "spec", "rejected", 1,
-                         "reason", reason);
+                         "reason", reason, "approvedBy", user);
 
     return session_do(
         session,
