@@ -1,21 +1,9 @@
-/* Transactions: store.h says how a change is made. */
+/* Changes and reads by a connection of the pool: store.h says how a change is made. */
 #ifndef RUNTIMES_POSTGRES_CHANGE_H
 #define RUNTIMES_POSTGRES_CHANGE_H
 
 #include "engine/store.h"
 #include "runtimes/postgres/pool.h"
-
-/* Begins a transaction and runs a statement in it (NULL: none), in one round trip. The server ends
- * the statement, and the transaction, when the wait's time has passed. After an error:
- * postgres_rollback(). */
-int postgres_begin(struct postgres_connection *connection, const struct postgres_wait *wait,
-                   const struct postgres_statement *statement, const char *doing, PGresult **ret,
-                   struct error *error);
-/* A cancel does not end it. StoreInDoubt: it was not answered. */
-int postgres_commit(struct postgres_connection *connection, const struct postgres_wait *wait,
-                    const char *doing, struct error *error);
-/* What fails breaks the connection. */
-void postgres_rollback(struct postgres_connection *connection, const struct postgres_wait *wait);
 
 /* Begins a change, and commits it if the statement returned a row and the permit is given.
  * *ret_is_done: it returned one. */

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 

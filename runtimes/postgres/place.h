@@ -3,7 +3,7 @@
 #define RUNTIMES_POSTGRES_PLACE_H
 
 #include "engine/base/error.h"
-#include "runtimes/postgres/store.h"
+#include "runtimes/postgres/config.h"
 
 #define POSTGRES_ADDRESS_REASON "InvalidAddress"
 

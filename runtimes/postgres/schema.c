@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "runtimes/postgres/change.h"
+#include "runtimes/postgres/transaction.h"
 
 #define DOING "preparing the tables"
 

@@ -5,9 +5,8 @@
  * kusion.entry. Each write draws a random version. A change is one statement that names the version
  * which the handle saw, in a transaction of its own:
  *
- *     BEGIN, limits of time, the statement    one round trip: the server answers that it can be done
- *     the call's permit
- *     COMMIT                                  one round trip
+ *     BEGIN, limits of time, the statement    one round trip: the server answers that it can be
+ * done the call's permit COMMIT                                  one round trip
  *
  * So a change is in doubt only where COMMIT was sent and not answered. Until that is decided, the
  * open transaction has the row's lock (or, of a create, the key's place in the index), and the next
@@ -49,6 +48,7 @@
 #define RUNTIMES_POSTGRES_STORE_H
 
 #include "engine/store.h"
+#include "runtimes/postgres/config.h"
 
 /*
  * The place, as an address (the value of --state-backend):
@@ -63,12 +63,6 @@
  *   sslrootcert  a file with the certificates of authorities; if not given, those of the system
  *   sslcert, sslkey  files with the client's certificate and key
  */
-
-/* All are copied. NULL: as if it was not given. */
-struct postgres_config {
-    const char *host, *port, *database, *user;
-    const char *passfile, *sslmode, *sslrootcert, *sslcert, *sslkey;
-};
 
 /* Does not connect: the first call does. */
 struct store *postgres_store_new(const struct postgres_config *config);

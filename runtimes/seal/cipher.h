@@ -7,7 +7,11 @@
 
 #include <stdbool.h>
 
-#include "runtimes/seal/format.h"
+#include "engine/base/buf.h"
+#include "runtimes/seal/source.h"
+
+#define SEAL_RANDOM_SIZE 32
+#define SEAL_TAG_SIZE    16
 
 struct cipher;
 

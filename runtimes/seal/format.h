@@ -42,12 +42,11 @@
 
 #include "engine/base/hash.h"
 #include "engine/store.h"
+#include "runtimes/seal/cipher.h"
 #include "runtimes/seal/source.h"
 
-#define SEAL_RANDOM_SIZE 32
-#define SEAL_WRITE_SIZE  16 /* a write's id */
-#define SEAL_TAG_SIZE    16
-#define SEAL_MARK_SIZE   8
+#define SEAL_WRITE_SIZE 16 /* a write's id */
+#define SEAL_MARK_SIZE  8
 
 enum seal_part { SEAL_OPEN_PART, SEAL_SECRET_PART, SEAL_ENTRY, SEAL_PARTS };
 
