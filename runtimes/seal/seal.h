@@ -70,7 +70,8 @@ struct seal_keys;
  *                          rekey.
  *
  * ERR_INVALID InvalidFlag: the text is wrong; its message begins with "--state-key: ". Nothing is
- * asked yet: seal_keys_check() does. ERR_UNAVAILABLE ThreadNotStarted. clock: borrowed.
+ * asked yet: seal_keys_check() does. ERR_UNAVAILABLE ThreadNotStarted. clock: borrowed; the one by
+ * which the deadlines of calls are.
  */
 int seal_keys_parse(const char *text, const struct clock_source *clock, struct seal_keys **ret,
                     struct error *error);

@@ -44,6 +44,7 @@ struct seal_keys {
     int64_t drawn;          /* ms, monotonic */
     int64_t next_look;      /* ms, monotonic: not before is the source asked */
     bool is_looking;        /* one thread asks the source */
+    struct error *failure;  /* of the last look; NULL: it succeeded */
     struct known *known;
     size_t n_known;
     uint64_t uses;
@@ -113,6 +114,7 @@ void seal_keys_free(struct seal_keys *keys)
     pthread_cond_destroy(&keys->changed);
     pthread_mutex_destroy(&keys->lock);
     free(keys->current_key);
+    free(keys->failure);
     free(keys->sources);
     free(keys);
 }
@@ -250,8 +252,11 @@ static int renew(struct seal_keys *keys, const struct store_call *call, bool is_
     r = look(keys, &shorter, is_fresh, keys->current_key, &key, &seed, error);
     pthread_mutex_lock(&keys->lock);
     keys->is_looking = false;
-    if (r < 0)
+    free(TAKE(keys->failure));
+    if (r < 0) {
         keys->next_look = now(keys) + LOOK_AGAIN;
+        keys->failure = err_new(error);
+    }
     if (r >= 0 && seed) {
         seed_unref(keys->current);
         keys->current = seed;
@@ -277,6 +282,8 @@ static int find_current(struct seal_keys *keys, const struct store_call *call, s
             return 0;
         if (keys->is_looking) {
             r = wait_for_change(keys, call, error);
+            if (r == ERR_UNAVAILABLE && keys->failure && keys->failure->code != ERR_CANCELLED)
+                return unavailable(keys->failure, error);
             if (r < 0)
                 return r;
             continue;

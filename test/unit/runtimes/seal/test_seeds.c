@@ -303,6 +303,40 @@ static void who_waits_waits_no_longer_than_it_may(void)
     desk_done(&desk);
 }
 
+static void *run_current(void *arg)
+{
+    struct reader *reader = arg;
+    struct desk own = {.keys = reader->desk->keys};
+
+    reader->r = current(&own) ? 0 : own.error.code;
+    return NULL;
+}
+
+static void who_waits_in_vain_is_told_what_failed_before(void)
+{
+    struct desk desk;
+    struct reader first = {.desk = &desk};
+    struct store_call call = {0};
+    struct seed *seed = NULL;
+    pthread_t thread;
+
+    desk_init(&desk);
+    desk.fake.fails[FAKE_CURRENT] = true;
+    EXPECT_INT(current(&desk), 0, "no seed");
+    desk.fake.fails[FAKE_CURRENT] = false;
+    desk.fake.holds = true;
+    thread = thread_must_start("sealer", run_current, &first);
+    fake_source_wait(&desk.fake, FAKE_UNWRAP, 1);
+    call.deadline = late_clock.monotonic(&late_clock) + 20;
+    err_clear(&desk.error);
+    EXPECT_INT(seal_keys_current(desk.keys, &call, &seed, &desk.error), ERR_UNAVAILABLE, "in vain");
+    EXPECT(strstr(desk.error.message, "the fake says no"), desk.error.message);
+    fake_source_release(&desk.fake);
+    pthread_join(thread, NULL);
+    EXPECT_INT(first.r, 0, "the other one has its seed");
+    desk_done(&desk);
+}
+
 /* ---- Several sources ---- */
 
 static void the_first_seals_and_all_open(void)
@@ -339,4 +373,5 @@ SUITE(seal_seeds, TEST(one_seed_serves_for_a_day), TEST(another_key_draws_anothe
       TEST(a_seed_that_does_not_come_back_is_not_used), TEST(a_few_seeds_are_remembered),
       TEST(a_failure_is_not_remembered), TEST(a_block_that_is_none_is_damage),
       TEST(many_wait_for_one_answer), TEST(who_waits_can_be_cancelled),
-      TEST(who_waits_waits_no_longer_than_it_may), TEST(the_first_seals_and_all_open))
+      TEST(who_waits_waits_no_longer_than_it_may),
+      TEST(who_waits_in_vain_is_told_what_failed_before), TEST(the_first_seals_and_all_open))
