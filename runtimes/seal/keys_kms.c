@@ -18,7 +18,8 @@
 #define FAILURE_KEPT  (INT64_C(10) * 1000) /* ms, of what the plugin said */
 #define ABSENCE_KEPT  INT64_C(1000)        /* ms, if nobody listens */
 #define CALL_PATIENCE (INT64_C(10) * 1000) /* ms */
-#define MOST_ANSWER   (256u << 10)         /* bytes */
+#define ATTEMPTS      5
+#define MOST_ANSWER   (256u << 10) /* bytes */
 
 struct kms_source {
     struct seal_source base;
@@ -110,6 +111,14 @@ static void answer_done(struct answer *answer)
     http_response_done(&answer->response);
 }
 
+/* Such a call may be repeated: none of the three changes anything. A server that has no such method
+ * answers before it has read the request, and resets the stream; curl 7.88 takes that for a broken
+ * connection at times, and the answer is lost. */
+static bool was_broken_off(int r, const struct grpc_end *end)
+{
+    return r == ERR_UNAVAILABLE && end->status == GRPC_NO_STATUS && end->delivery == GRPC_SENT;
+}
+
 static int call_plugin(struct kms_source *source, const char *method, const struct store_call *call,
                        const ProtobufCMessage *message, struct answer *ret, struct error *error)
 {
@@ -117,6 +126,12 @@ static int call_plugin(struct kms_source *source, const char *method, const stru
     struct error failure = {0};
     int r = send(source, method, call, message, &ret->response, &end, &failure);
 
+    for (int i = 1; i < ATTEMPTS && was_broken_off(r, &end); i++) {
+        http_response_done(&ret->response);
+        ret->response = (struct http_response)HTTP_RESPONSE_INIT;
+        err_clear(&failure);
+        r = send(source, method, call, message, &ret->response, &end, &failure);
+    }
     ret->was_sent = end.delivery != GRPC_NOT_SENT;
     if (r >= 0)
         r = grpc_message(&ret->response, &ret->bytes, &ret->length, &failure);
