@@ -11,15 +11,17 @@
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
 
-#define USAGE                                                                                  \
-    "usage: kusion-operator state list                            all States of the store\n"   \
-    "       kusion-operator state show NAMESPACE/NAME [--reveal]  one, as JSON; sensitive "    \
-    "values are null without --reveal\n"                                                       \
-    "       kusion-operator state verify                          reads all that the store "   \
-    "keeps\n"                                                                                  \
-    "       kusion-operator state copy --from PLACE --to PLACE    moves it to another store, " \
-    "while no operator runs\n"                                                                 \
-    "with flags of the operator: --state-backend PLACE, --state-namespace NAME, --kubeconfig " \
+#define USAGE                                                                                   \
+    "usage: kusion-operator state list                            all States of the store\n"    \
+    "       kusion-operator state show NAMESPACE/NAME [--reveal]  one, as JSON; sensitive "     \
+    "values are null without --reveal\n"                                                        \
+    "       kusion-operator state verify                          reads all that the store "    \
+    "keeps\n"                                                                                   \
+    "       kusion-operator state copy --from PLACE --to PLACE    moves it to another store, "  \
+    "while no operator runs\n"                                                                  \
+    "       kusion-operator state rekey                           seals all with the key that " \
+    "--state-key names first, while no operator runs\n"                                         \
+    "with flags of the operator: --state-backend PLACE, --state-namespace NAME, --kubeconfig "  \
     "FILE, …\n"
 
 /* What was asked for. */
@@ -103,7 +105,11 @@ static int run_view(const struct command *command, const char *verb, struct erro
     return r;
 }
 
-/* ---- Copying ---- */
+/* ---- Alone ---- */
+
+/* What is done as a leader does it: no operator begins meanwhile. */
+typedef int alone(const struct command *command, const struct connection *connection,
+                  const struct store_call *call, struct error *error);
 
 /* While this process waits for the Lease, whoever has it would go on writing. */
 static int refuse_if_held(const struct flags *flags, struct cancel *stop, struct error *error)
@@ -129,9 +135,8 @@ static int refuse_if_held(const struct flags *flags, struct cancel *stop, struct
 }
 
 static int copy(const struct command *command, const struct connection *connection,
-                struct leadership *leadership, struct error *error)
+                const struct store_call *call, struct error *error)
 {
-    const struct store_call call = {.permit = leadership_permit(leadership)};
     struct place from = {0}, to = {0};
     struct state_copied copied;
     int r = open_place(connection, "--from", command->from, &from, error);
@@ -139,7 +144,7 @@ static int copy(const struct command *command, const struct connection *connecti
     if (r >= 0)
         r = open_place(connection, "--to", command->to, &to, error);
     if (r >= 0)
-        r = copy_state(&from.side, &to.side, &call, &copied, error);
+        r = copy_state(&from.side, &to.side, call, &copied, error);
     if (r >= 0 && copied.was_done)
         printf("State is in %s already\n", to.side.place);
     else if (r >= 0)
@@ -153,20 +158,54 @@ static int copy(const struct command *command, const struct connection *connecti
     return r;
 }
 
-/* Like a leader: no operator begins meanwhile. */
-static int run_copy(const struct command *command, struct error *error)
+static void tell_problem(void *arg, const struct document_name *name, const struct error *problem)
+{
+    (void)arg;
+    fprintf(stderr, "kusion-operator: state rekey: %s of %s/%s: %s\n",
+            document_kind_name(name->kind), name->spec.namespace_name, name->spec.name,
+            problem->message);
+}
+
+static void print_counts(const struct seal_counts *counts)
+{
+    for (size_t i = 0; i < counts->n; i++)
+        printf("%zu need the key %s\n", counts->counts[i].documents, counts->counts[i].key);
+}
+
+static int rekey(const struct command *command, const struct connection *connection,
+                 const struct store_call *call, struct error *error)
+{
+    struct seal_rekeyed done = {0};
+    struct seal_counts counts = {0};
+    struct place place = {0};
+    int r = open_place(connection, "--state-backend", command->flags.state_backend, &place, error);
+
+    if (r >= 0 && !place.opened.keys)
+        r = err_set(error, ERR_INVALID, "InvalidFlag", "say --state-key: nothing is sealed");
+    if (r >= 0)
+        r = seal_store_rekey(place.side.store, call, tell_problem, NULL, &done, error);
+    if (r >= 0)
+        r = seal_store_count(place.side.store, call, tell_problem, NULL, &counts, error);
+    if (r >= 0) {
+        printf("of %zu documents %zu were sealed anew, and %zu could not be\n", done.documents,
+               done.written, done.failed);
+        print_counts(&counts);
+    }
+    if (r >= 0 && done.failed)
+        r = err_set(error, ERR_CORRUPT, "StateCorrupt", "%zu documents could not be sealed anew",
+                    done.failed);
+    seal_counts_done(&counts);
+    close_place(&place);
+    return r;
+}
+
+static int run_alone(const struct command *command, alone *fn, struct error *error)
 {
     struct flags flags = command->flags;
     struct cancel *stop = cancel_new(NULL);
     struct connection connection = {0};
     struct leadership *leadership = NULL;
-    bool ignored;
-    int r = stores_check("--from", command->from, &ignored, error);
-
-    if (r >= 0)
-        r = stores_check("--to", command->to, &ignored, error);
-    if (r >= 0)
-        r = refuse_if_held(&flags, stop, error);
+    int r = refuse_if_held(&flags, stop, error);
 
     flags.leader_elect = true;
     if (r >= 0)
@@ -177,12 +216,25 @@ static int run_copy(const struct command *command, struct error *error)
     }
     if (r >= 0)
         r = leadership_take(leadership, stop, error);
-    if (r >= 0)
-        r = copy(command, &connection, leadership, error);
+    if (r >= 0) {
+        const struct store_call call = {.permit = leadership_permit(leadership)};
+
+        r = fn(command, &connection, &call, error);
+    }
     leadership_free(leadership);
     connection_done(&connection);
     cancel_free(stop);
     return r;
+}
+
+static int run_copy(const struct command *command, struct error *error)
+{
+    bool ignored;
+    int r = stores_check("--from", command->from, &ignored, error);
+
+    if (r >= 0)
+        r = stores_check("--to", command->to, &ignored, error);
+    return r < 0 ? r : run_alone(command, copy, error);
 }
 
 /* ---- The command line ---- */
@@ -252,7 +304,8 @@ static int run(const struct command *command, const char *verb, struct error *er
         return run_copy(command, error);
     if (!is_copy && str_equal(verb, "show") == (command->name != NULL) && !command->from &&
         !command->to)
-        return run_view(command, verb, error);
+        return str_equal(verb, "rekey") ? run_alone(command, rekey, error)
+                                        : run_view(command, verb, error);
     return err_set(error, ERR_INVALID, "InvalidFlag", "%s",
                    is_copy ? "copy: say --from PLACE and --to PLACE"
                            : "say NAMESPACE/NAME of a Spec for show, and for nothing else");
@@ -260,7 +313,7 @@ static int run(const struct command *command, const char *verb, struct error *er
 
 static bool is_verb(const char *word)
 {
-    static const char *const verbs[] = {"list", "show", "verify", "copy"};
+    static const char *const verbs[] = {"list", "show", "verify", "copy", "rekey"};
 
     for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
         if (str_equal(word, verbs[i]))
