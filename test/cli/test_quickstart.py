@@ -13,7 +13,7 @@ TEAM = "team-a"
 def typed():
     """Each command with the lines that the page shows below it."""
     found = []
-    for line in PAGE.splitlines():
+    for line in re.sub(r"```.*?```", "", PAGE, flags=re.DOTALL).splitlines():
         if line.startswith("    $ "):
             found.append((line[6:], []))
         elif line.startswith("    ") and found:
