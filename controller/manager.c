@@ -27,6 +27,7 @@
 #define SWEEP_INTERVAL   2000    /* ms between tries of the sweep */
 #define TIDY_INTERVAL    3600000 /* ms between looks for what killed processes left in the store */
 #define STORE_INTERVAL   1000    /* ms between questions whether the store is to be looked at */
+#define STORE_PATIENCE   20000   /* ms for a store that does not answer at the start */
 #define LOOKOUT_INTERVAL 500     /* ms between looks whether the watches fail */
 /* The API server's priority and fairness lets some hundred requests of all ServiceAccounts run at
  * once. Calls of one namespace that hang, in a webhook say, leave most of these to others. */
@@ -125,7 +126,7 @@ static void make_quarantine(struct manager *manager)
 }
 
 /* Before anything is reconciled. */
-static void check_store(struct manager *manager)
+static void check_store(struct manager *manager, struct cancel *stop)
 {
     const struct connection *connection = &manager->connection;
     const struct opened_store *opened = &manager->backends.opened;
@@ -139,8 +140,9 @@ static void check_store(struct manager *manager)
                                      .namespace_name = connection->state_namespace,
                                      .place = opened->place,
                                      .accept = manager->flags->accept_store,
-                                     .permit = leadership_permit(manager->leadership)});
-    store_check_begin(manager->store_check);
+                                     .permit = leadership_permit(manager->leadership),
+                                     .patience = STORE_PATIENCE});
+    store_check_begin(manager->store_check, stop);
     manager->checking =
         ticker_new(&system_clock, "store", STORE_INTERVAL, store_check_tick, manager->store_check);
 }
@@ -258,11 +260,11 @@ static void clean_up(void *arg)
     manager->tidy_at = now + TIDY_INTERVAL;
 }
 
-static int reconcile(struct manager *manager, struct error *error)
+static int reconcile(struct manager *manager, struct cancel *stop, struct error *error)
 {
     int r;
 
-    check_store(manager);
+    check_store(manager, stop);
     make_engine(manager);
     make_quarantine(manager);
     r = fill_context(manager, error);
@@ -296,7 +298,7 @@ static int start(struct manager *manager, struct cancel *stop, struct error *err
         return r;
     serving_set_phase(manager->serving, SERVING_ELECTING);
     r = leadership_take(manager->leadership, stop, error);
-    return r < 0 ? r : reconcile(manager, error);
+    return r < 0 ? r : reconcile(manager, stop, error);
 }
 
 /* ---- Down ---- */

@@ -10,7 +10,9 @@
 #include "engine/base/str.h"
 #include "engine/store/identity_document.h"
 #include "engine/store/store_error.h"
+#include "runtimes/kubernetes/client/pause.h"
 
+#define PAUSE          1000  /* ms between tries at the start */
 #define STEPS_OF_RAISE 16    /* of one raise: three, and what others do at the same time */
 #define SHUT_INTERVAL  5000  /* ms between looks at a store that is not used */
 #define OPEN_INTERVAL  30000 /* ms between looks at one that is */
@@ -279,9 +281,21 @@ static void look_now(void *arg)
     pthread_mutex_unlock(&check->lock);
 }
 
-void store_check_begin(struct store_check *check)
+static bool may_heal(struct store_check *check)
 {
+    struct error why = {0};
+
+    return store_gate_ask(check->config.gate, &why) < 0 && !store_error_is_for_people(why.reason);
+}
+
+void store_check_begin(struct store_check *check, struct cancel *stop)
+{
+    const struct clock_source *clock = check->config.clock;
+    int64_t end = clock->monotonic(clock) + check->config.patience;
+
     look_now(check);
+    while (may_heal(check) && clock->monotonic(clock) < end && pause_for(PAUSE, stop))
+        look_now(check);
 }
 
 void store_check_tick(void *arg)

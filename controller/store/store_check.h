@@ -28,6 +28,7 @@ struct store_check_config {
     const char *place;          /* of the store, for people */
     const char *accept;         /* the token that a person gave; NULL */
     const struct permit *permit;
+    int64_t patience; /* ms that store_check_begin() gives a store that does not answer */
 };
 
 struct store_check;
@@ -37,8 +38,9 @@ struct store_check *store_check_new(const struct store_check_config *config);
 void store_check_free(struct store_check *check);
 DEFINE_CLEANUP(struct store_check *, store_check_free)
 
-/* Raises identity and claim, unless they do not match, and opens or shuts the gate. */
-void store_check_begin(struct store_check *check);
+/* Raises identity and claim, unless they do not match, and opens or shuts the gate. What may heal by
+ * itself is tried for a while, so that not all Specs hear of a moment. stop: NULL: none. */
+void store_check_begin(struct store_check *check, struct cancel *stop);
 /* Looks again, if it is time to. Fits ticker_new(). arg: the check. */
 void store_check_tick(void *arg);
 

@@ -58,7 +58,7 @@ static void stage_done(struct stage *stage)
 }
 
 /* Begins once, and gives what the gate says. */
-static int live(struct stage *stage, const char *accept, struct error *error)
+static int live_with(struct stage *stage, const char *accept, int64_t patience, struct error *error)
 {
     die(stage);
     stage->store = faulty_store_new(stage->faults, memory_store_new(stage->medium));
@@ -69,9 +69,15 @@ static int live(struct stage *stage, const char *accept, struct error *error)
                                                                 .clock = &stage->clock.source,
                                                                 .namespace_name = "default",
                                                                 .place = "memory:here",
-                                                                .accept = accept});
-    store_check_begin(stage->check);
+                                                                .accept = accept,
+                                                                .patience = patience});
+    store_check_begin(stage->check, NULL);
     return store_gate_ask(stage->gate, error);
+}
+
+static int live(struct stage *stage, const char *accept, struct error *error)
+{
+    return live_with(stage, accept, 0, error);
 }
 
 static void pass(struct stage *stage, int64_t ms)
@@ -345,6 +351,9 @@ static void a_store_that_does_not_answer_is_tried_again(void)
     pass(&stage, 10000);
     EXPECT_INT(store_gate_ask(stage.gate, NULL), 0, "then");
     expect_claim(&stage, "1");
+    store_faults_fail(stage.faults, 1, FAULT_AFTER);
+    EXPECT_INT(live_with(&stage, NULL, 10000, NULL), 0, "a start has some patience");
+    expect_claim(&stage, "2");
     stage_done(&stage);
 }
 
