@@ -11,8 +11,8 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/io/close.h"
 
-#define SECRET_BYTES 65536 /* of a file with a credential or a CA */
-#define SAID_BYTES   300   /* of what a server says of an error */
+#define FILE_BYTES ((size_t)4 << 20) /* of a file with a credential, or with CAs */
+#define SAID_BYTES 300               /* of what a server says of an error */
 
 /* ---- Files ---- */
 
@@ -27,22 +27,22 @@ static int file_error(const char *path, struct error *error)
 static int read_text(const char *path, char **ret, struct error *error)
 {
     _cleanup_(close_fd_p) int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *text;
-    ssize_t length = 0, n;
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    char bytes[8192];
+    ssize_t length = 0;
 
     if (fd < 0)
         return file_error(path, error);
-    text = mem_new(SECRET_BYTES + 1);
-    while ((n = read(fd, text + length, (size_t)(SECRET_BYTES - length))) > 0)
-        length += n;
-    if (n < 0) {
-        int r = file_error(path, error);
-
-        free(text);
-        return r;
-    }
-    text[length] = '\0';
-    *ret = text;
+    buf_init(&text, FILE_BYTES);
+    while (!buf_overflowed(&text) && (length = read(fd, bytes, sizeof(bytes))) > 0)
+        buf_add(&text, bytes, (size_t)length);
+    explicit_bzero(bytes, sizeof(bytes));
+    if (length < 0)
+        return file_error(path, error);
+    if (buf_overflowed(&text))
+        return err_set(error, ERR_FORBIDDEN, "StoreRefused", "%s has more than %zu bytes", path,
+                       FILE_BYTES);
+    *ret = buf_take(&text);
     return 0;
 }
 

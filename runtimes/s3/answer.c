@@ -47,6 +47,7 @@ static const struct {
     {"ExpiredToken", ERR_FORBIDDEN, "StoreRefused"},
     {"InvalidToken", ERR_FORBIDDEN, "StoreRefused"},
     {"InvalidAccessKeyId", ERR_FORBIDDEN, "StoreRefused"},
+    {"XAdminUserNotFound", ERR_FORBIDDEN, "StoreRefused"}, /* versitygw's, with 404 */
     {"ExpiredTokenException", ERR_FORBIDDEN, "StoreRefused"},
     {"InvalidIdentityToken", ERR_FORBIDDEN, "StoreRefused"},
     {"IDPRejectedClaim", ERR_FORBIDDEN, "StoreRefused"},

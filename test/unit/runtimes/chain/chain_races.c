@@ -249,8 +249,10 @@ static void restart(struct process *process)
     int fd;
 
     kill(-process->pid, SIGKILL);
-    while (kill(-process->pid, 0) == 0)
+    while (kill(-process->pid, 0) == 0) {
+        waitpid(process->pid, NULL, WNOHANG); /* if it is a child of ours */
         usleep(2000);
+    }
     process->pid = fork();
     if (process->pid < 0)
         abort();

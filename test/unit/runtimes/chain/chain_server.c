@@ -1,5 +1,6 @@
 #include "test/unit/runtimes/chain/chain_server.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -97,4 +98,70 @@ void chain_server_check_history(struct chain_server *server)
 
     history_contract_check_store(store);
     store->ops->free(store);
+}
+
+/* ---- What is refused ---- */
+
+/* The place with another value of an option. */
+static char *with_option(const char *place, const char *option, const char *value)
+{
+    const char *at = strstr(place, option), *rest;
+
+    if (!at)
+        abort();
+    at += strlen(option);
+    rest = strchrnul(at, '&');
+    return str_printf("%.*s%s%s", (int)(at - place), place, value, rest);
+}
+
+static void expect_refused(struct chain_server *server, const char *place, int code,
+                           const char *reason)
+{
+    struct chain_server other = {server->open, str_new(place)};
+    struct store *store = chain_server_store(&other);
+    const struct document_name name = {DOCUMENT_STATE, {"team", "refused"}, NULL};
+    const struct store_call call = {.deadline = system_clock.monotonic(&system_clock) + 10000};
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    struct error error = {0};
+
+    store->ops->open(store, &name, STORE_WRITE, &call, &file, &error);
+    EXPECT_INT(store->ops->read(file, &call, &document, &error), code, place);
+    EXPECT_STR(error.reason, reason, error.message);
+    EXPECT_INT(store->ops->write(file, &call, &document, &error), code, place);
+    EXPECT_STR(error.reason, reason, error.message);
+    EXPECT(!strstr(error.message, "wrong-secret"), "no secret");
+    store->ops->close(file);
+    store->ops->free(store);
+    chain_server_done(&other);
+}
+
+void chain_server_check_refusals(struct chain_server *server, const char *gone)
+{
+    static const char *const names[] = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "username",
+                                        "password"};
+    char folder[] = "/tmp/wrong-XXXXXX";
+    _cleanup_free_ char *untrusted =
+        with_option(server->place, "ca=", "/etc/ssl/certs/ca-certificates.crt");
+    _cleanup_free_ char *wrong = NULL;
+
+    if (!mkdtemp(folder))
+        abort();
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        _cleanup_free_ char *path = str_printf("%s/%s", folder, names[i]);
+        int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+        dprintf(fd, "wrong-secret");
+        close(fd);
+    }
+    wrong = with_option(server->place, "credentials=", folder);
+    expect_refused(server, untrusted, ERR_UNAVAILABLE, "TLSVerification");
+    expect_refused(server, wrong, ERR_FORBIDDEN, "StoreRefused");
+    expect_refused(server, gone, ERR_UNAVAILABLE, "StoreNotFound");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        _cleanup_free_ char *path = str_printf("%s/%s", folder, names[i]);
+
+        unlink(path);
+    }
+    rmdir(folder);
 }

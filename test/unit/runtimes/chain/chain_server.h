@@ -26,4 +26,9 @@ void chain_server_check_objects(struct chain_server *server, size_t races);
 void chain_server_check_store(struct chain_server *server);
 void chain_server_check_history(struct chain_server *server);
 
+/* What is refused: a server whose certificate is not trusted, wrong credentials (files of a folder,
+ * each with a text that is not the right one), and a place that is not there, of which no document
+ * may seem to be removed. gone: that place. */
+void chain_server_check_refusals(struct chain_server *server, const char *gone);
+
 #endif

@@ -1,4 +1,5 @@
 /* The store in a bucket of a real server, that of $KUSION_TEST_S3. */
+#include "engine/base/str.h"
 #include "runtimes/s3/private.h"
 #include "test/unit/runtimes/chain/chain_races.h"
 #include "test/unit/suite.h"
@@ -33,6 +34,18 @@ static void keeps_the_contract_of_histories(void)
     chain_server_done(&server);
 }
 
+static void is_refused(void)
+{
+    struct chain_server server;
+    _cleanup_free_ char *gone = NULL;
+
+    if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
+        return;
+    gone = str_printf("s3://no-such-bucket%s", strchr(server.place + strlen("s3://"), '/'));
+    chain_server_check_refusals(&server, gone);
+    chain_server_done(&server);
+}
+
 static void loses_nothing_between_two_processes(void)
 {
     struct chain_server server;
@@ -54,5 +67,5 @@ static void loses_nothing_when_killed(void)
 }
 
 SUITE(s3_server, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
-      TEST(keeps_the_contract_of_histories), TEST(loses_nothing_between_two_processes),
-      TEST(loses_nothing_when_killed))
+      TEST(keeps_the_contract_of_histories), TEST(is_refused),
+      TEST(loses_nothing_between_two_processes), TEST(loses_nothing_when_killed))

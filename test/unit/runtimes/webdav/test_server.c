@@ -1,5 +1,6 @@
 /* The store in a folder of real servers: $KUSION_TEST_APACHE, $KUSION_TEST_NGINX, and the same by a
  * token, $KUSION_TEST_NGINX_BEARER. */
+#include "engine/base/str.h"
 #include "runtimes/webdav/private.h"
 #include "test/unit/runtimes/chain/chain_races.h"
 #include "test/unit/suite.h"
@@ -39,6 +40,22 @@ static void keeps_the_contract_of_histories(void)
     for_each(chain_server_check_history);
 }
 
+static void is_refused(void)
+{
+    for (size_t i = 0; i < 2; i++) { /* the third has a token */
+        struct chain_server server;
+        _cleanup_free_ char *gone = NULL;
+        const char *query;
+
+        if (!chain_server_find(servers[i], webdav_objects_new, &server))
+            continue;
+        query = strchr(server.place, '?');
+        gone = str_printf("%.*s/gone%s", (int)(query - server.place), server.place, query);
+        chain_server_check_refusals(&server, gone);
+        chain_server_done(&server);
+    }
+}
+
 static void check_races(struct chain_server *server)
 {
     chain_races_run(server, 200);
@@ -64,5 +81,5 @@ static void loses_nothing_when_killed(void)
 }
 
 SUITE(webdav_server, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
-      TEST(keeps_the_contract_of_histories), TEST(loses_nothing_between_two_processes),
-      TEST(loses_nothing_when_killed))
+      TEST(keeps_the_contract_of_histories), TEST(is_refused),
+      TEST(loses_nothing_between_two_processes), TEST(loses_nothing_when_killed))
