@@ -9,7 +9,7 @@
 #define CONTROLLER_RECONCILE_DELETION_H
 
 #include "controller/core/workers.h"
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 
 int deletion_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 int deletion_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error);

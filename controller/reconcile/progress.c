@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "controller/reconcile/approval.h"
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/buf.h"
 #include "engine/base/log.h"

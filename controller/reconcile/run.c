@@ -2,6 +2,7 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/core/informer.h"
+#include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/spec_context.h"
 #include "engine/base/mem.h"
@@ -250,11 +251,6 @@ void run_operation_done(struct run_operation *operation)
 
 /* ---- Releases of which nothing comes ---- */
 
-char *run_superseded_by(int64_t generation)
-{
-    return str_printf("superseded by generation %lld of the Spec", (long long)generation);
-}
-
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error)
 {
@@ -280,7 +276,7 @@ int run_cancel_latest(const struct run *run, const char *why, struct error *erro
 
 int run_supersede(const struct run *run, struct release *release, struct error *error)
 {
-    _cleanup_free_ char *why = run_superseded_by(run->subject.generation);
+    _cleanup_free_ char *why = desk_superseded_by(run->subject.generation);
 
     return release ? run_cancel_release(run, release, why, error)
                    : run_cancel_latest(run, why, error);

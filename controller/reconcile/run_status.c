@@ -1,9 +1,10 @@
 #include <string.h>
 
+#include "controller/core/workqueue.h"
+#include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/corrections.h"
 #include "controller/reconcile/exposed.h"
-#include "controller/reconcile/operations.h"
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/run.h"
@@ -470,11 +471,8 @@ static int put_status(struct run *run, const struct value *status, struct error 
 
 static void note(const struct run *run, const char *ready, const char *reason)
 {
-    const struct spec_key *spec = &run->subject.key;
-    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
-
-    if (run->context->operations)
-        operations_note(run->context->operations, key, ready, reason);
+    desk_note_ready(run->context->desk, &run->subject.key, ready,
+                    reason ? reason_label(reason) : NULL);
 }
 
 void run_note_ready(const struct run *run)

@@ -41,15 +41,15 @@ static int read_new(struct attempt *attempt, struct kube_ref ref)
     struct run *run = &attempt->run;
     const struct kube_request request = {.method = "GET",
                                          .ref = ref,
-                                         .resource_version = attempt->shown,
+                                         .resource_version = desk_shown(attempt->entry),
                                          .cancel = run->cancel,
                                          .timeout = READ_NEW_TIMEOUT};
-    int r = attempt->is_new && attempt->shown
+    int r = desk_is_new(attempt->entry) && request.resource_version
                 ? kube_do(run->context->client, &request, &run->object, NULL)
                 : ERR_NOT_FOUND;
 
     if (r == 0)
-        r = attempt_check_answer(attempt, run->object, NULL);
+        r = desk_check_answer(attempt->entry, run->object, NULL);
     if (r < 0)
         value_unref(TAKE(run->object));
     return r;
@@ -70,7 +70,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
         r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);
-    if ((r == 0 || r == ERR_NOT_FOUND) && attempt_check_answer(attempt, run->object, error) < 0)
+    if ((r == 0 || r == ERR_NOT_FOUND) && desk_check_answer(attempt->entry, run->object, error) < 0)
         return ERR_UNAVAILABLE;
     if (r < 0)
         return r;
@@ -80,7 +80,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
     run->uid = str_new(value_get_string(metadata, "uid"));
     run->subject.uid = run->uid;
-    attempt_read(attempt, metadata);
+    desk_note_read(attempt->entry, metadata);
     run_note_trigger(run);
     run_note_ready(run);
     run_read_policy(run);
@@ -166,13 +166,14 @@ static int keep_out(struct attempt *attempt, struct error *error)
     bool is_held = run_says(run, "False", QUARANTINED) && !run_has_request(run);
     int r = 0;
 
-    if (!is_held && quarantine_enter(quarantine, attempt->key, was_held))
+    if (!is_held && quarantine_enter(quarantine, desk_key(attempt->entry), was_held))
         return 0;
     if (!is_held)
         r = hold_out(attempt, error);
     if (r < 0)
         return r;
-    quarantine_forget(quarantine, attempt->key); /* the process before may have died before that */
+    quarantine_forget(quarantine,
+                      desk_key(attempt->entry)); /* the process before may have died before that */
     r = refuse_requests(attempt, QUARANTINED,
                         "the Spec is held, because the operator's process ended several times "
                         "while it was worked on; let it go as its status says, and make the "
@@ -216,7 +217,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         return end_history(attempt, result, error);
     if (r < 0)
         return err_copy(error, &problem);
-    if (!attempt_is_listed(attempt)) /* it is there, and another's by now */
+    if (!desk_is_listed(attempt->entry)) /* it is there, and another's by now */
         return 0;
     r = keep_out(attempt, error);
     if (r)
@@ -282,7 +283,7 @@ static void note_request(struct attempt *attempt)
     _cleanup_(request_done) struct request newest = {0};
 
     if (!api_is_deleting(run->object) &&
-        requests_newest(run->context->requests, &run->subject.key, &newest) &&
+        desk_newest_request(run->context->desk, &run->subject.key, &newest) &&
         !str_equal(newest.uid, run->hold.request))
         attempt->superseded_by = request_supersedes(&newest);
 }
@@ -318,7 +319,7 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
     int r;
 
     attempt->run.cancel = cancel;
-    if (attempt->operation && attempt_has_left(attempt))
+    if (attempt->operation && desk_has_left(attempt->entry))
         abandon(attempt);
     if (attempt->operation)
         note_request(attempt);
@@ -346,7 +347,8 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
     bool had_operation = attempt->operation;
-    int64_t after = had_operation ? 0 : quarantine_wait(context->quarantine, attempt->key);
+    int64_t after =
+        had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry));
     int r;
 
     if (after) {
@@ -355,7 +357,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     }
     r = advance(attempt, context, cancel, result, error);
     if (!attempt->operation)
-        quarantine_leave(context->quarantine, attempt->key,
+        quarantine_leave(context->quarantine, desk_key(attempt->entry),
                          had_operation && attempt_came_to_end(r, result));
     return r;
 }
@@ -372,7 +374,7 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
 {
     const struct reconcile_context *context = arg;
     struct reconcile_result result = {.kind = RECONCILE_DONE};
-    struct attempt *attempt = operations_enter(context->operations, key);
+    struct attempt *attempt = attempt_enter(context->desk, DESK_SPEC, key);
     struct error error = {0};
     int r;
 
@@ -387,6 +389,6 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     } else {
         attempt_give_up_ticket(attempt);
     }
-    operations_leave(attempt);
+    attempt_leave(attempt);
     return result;
 }

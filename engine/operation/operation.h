@@ -92,8 +92,8 @@ struct operation_config {
     int (*reserve)(void *arg, size_t bytes, struct error *error);
     void *arg;
     /* Called when a call has landed after its operation had ended: the Spec should be reconciled.
-     * The rules are those of on_change, but it is also called after operation_free(), as long as
-     * the executor lives. */
+     * No lock is held. It is also called after operation_free(), as long as the executor lives.
+     * May be NULL. */
     void (*on_landed)(void *arg, const struct spec_key *key);
     void *landed_arg;
 };

@@ -241,8 +241,11 @@ static void run_visit(struct operation *operation, struct walk_visit *at, enum s
     walk_end_visit(operation->walk, at, verdict, now);
     if (stage == STAGE_CARRYING_OUT && verdict != WALK_PARKED)
         operation_wake_waiting(operation, at->node);
-    if (was_ended && operation->config.on_landed)
+    if (was_ended && operation->config.on_landed) {
+        pthread_mutex_unlock(&operation->lock);
         operation->config.on_landed(operation->config.landed_arg, &operation->config.scope.key);
+        pthread_mutex_lock(&operation->lock);
+    }
 }
 
 /* Nothing is under way: waits until a node is due, or until the operation is out of time. */

@@ -1,4 +1,4 @@
-#include "controller/reconcile/budget.h"
+#include "controller/desk/budget.h"
 
 #include <stdio.h>
 

@@ -1,0 +1,217 @@
+/* Which documents are known to be in the store. */
+#include "controller/desk/desk_private.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+
+/* ---- Plans of Releases ---- */
+
+static bool is_of(const struct kept *kept, const struct document_name *name)
+{
+    return kept->kind == name->kind && str_equal(kept->spec->object.name, name->spec.name);
+}
+
+void desk_note_document(struct desk *desk, const struct document_name *name)
+{
+    const struct spec_key of = {name->spec.namespace_name, name->item};
+    struct desk_entry *release, *spec;
+    struct kept *kept;
+
+    pthread_mutex_lock(&desk->lock);
+    release = desk_get(desk, DESK_RELEASE, &of);
+    for (kept = release->documents; kept && !is_of(kept, name);)
+        kept = kept->next;
+    if (!kept) {
+        spec = desk_get(desk, DESK_SPEC, &name->spec);
+        kept = NEW(struct kept);
+        *kept = (struct kept){.kind = name->kind,
+                              .release = release,
+                              .spec = spec,
+                              .next = release->documents,
+                              .next_of_spec = spec->documents_of_spec};
+        release->documents = spec->documents_of_spec = kept;
+    }
+    pthread_mutex_unlock(&desk->lock);
+}
+
+static void remove_kept(struct kept **at)
+{
+    struct kept *kept = *at, **of_spec = &kept->spec->documents_of_spec;
+
+    while (*of_spec != kept)
+        of_spec = &(*of_spec)->next_of_spec;
+    *of_spec = kept->next_of_spec;
+    *at = kept->next;
+    desk_tidy(kept->spec);
+    free(kept);
+}
+
+void desk_forget_document(struct desk *desk, const struct document_name *name)
+{
+    const struct spec_key of = {name->spec.namespace_name, name->item};
+    struct desk_entry *release;
+    struct kept **at;
+
+    pthread_mutex_lock(&desk->lock);
+    release = desk_find(desk, DESK_RELEASE, &of);
+    if (release) {
+        for (at = &release->documents; *at && !is_of(*at, name);)
+            at = &(*at)->next;
+        if (*at)
+            remove_kept(at);
+    }
+    desk_tidy(release);
+    pthread_mutex_unlock(&desk->lock);
+}
+
+void desk_note_listed(struct desk *desk)
+{
+    pthread_mutex_lock(&desk->lock);
+    desk->knows_documents = true;
+    pthread_mutex_unlock(&desk->lock);
+}
+
+bool desk_knows_documents(struct desk *desk)
+{
+    bool result;
+
+    pthread_mutex_lock(&desk->lock);
+    result = desk->knows_documents;
+    pthread_mutex_unlock(&desk->lock);
+    return result;
+}
+
+void desk_documents_done(struct desk_documents *documents)
+{
+    for (size_t i = 0; i < documents->count; i++) {
+        free(documents->items[i].spec);
+        free(documents->items[i].release);
+    }
+    free(documents->items);
+    *documents = (struct desk_documents){0};
+}
+
+static void add(struct desk_documents *to, const struct kept *kept)
+{
+    to->items = mem_grow(to->items, to->count, &to->capacity, sizeof(*to->items));
+    to->items[to->count++] = (struct desk_document){kept->kind, str_new(kept->spec->object.name),
+                                                    str_new(kept->release->object.name)};
+}
+
+struct desk_documents desk_documents_of(struct desk *desk, const struct spec_key *release)
+{
+    struct desk_documents documents = {0};
+    const struct desk_entry *entry;
+
+    pthread_mutex_lock(&desk->lock);
+    entry = desk_find(desk, DESK_RELEASE, release);
+    for (const struct kept *kept = entry ? entry->documents : NULL; kept; kept = kept->next)
+        add(&documents, kept);
+    pthread_mutex_unlock(&desk->lock);
+    return documents;
+}
+
+struct desk_documents desk_approvals_of(struct desk *desk, const struct spec_key *spec)
+{
+    struct desk_documents documents = {0};
+    const struct desk_entry *entry;
+    const struct kept *kept;
+
+    pthread_mutex_lock(&desk->lock);
+    entry = desk_find(desk, DESK_SPEC, spec);
+    for (kept = entry ? entry->documents_of_spec : NULL; kept; kept = kept->next_of_spec)
+        if (kept->kind == DOCUMENT_APPROVAL)
+            add(&documents, kept);
+    pthread_mutex_unlock(&desk->lock);
+    return documents;
+}
+
+/* ---- Recorded Specs ---- */
+
+bool desk_recorded_was_kept(struct desk *desk, const struct spec_key *spec, const char *digest)
+{
+    const struct desk_entry *entry;
+    bool was;
+
+    pthread_mutex_lock(&desk->lock);
+    entry = desk_find(desk, DESK_SPEC, spec);
+    was = entry && entry->knows_recorded && str_equal(entry->recorded, digest);
+    pthread_mutex_unlock(&desk->lock);
+    return was;
+}
+
+void desk_note_recorded(struct desk *desk, const struct spec_key *spec, const char *digest)
+{
+    struct desk_entry *entry;
+
+    pthread_mutex_lock(&desk->lock);
+    entry = desk_get(desk, DESK_SPEC, spec);
+    entry->knows_recorded = true;
+    str_copy(entry->recorded, sizeof(entry->recorded), digest);
+    entry->n_recorded++;
+    pthread_mutex_unlock(&desk->lock);
+}
+
+void desk_note_recorded_dropped(struct desk *desk, const struct spec_key *spec)
+{
+    struct desk_entry *entry;
+
+    pthread_mutex_lock(&desk->lock);
+    entry = desk_find(desk, DESK_SPEC, spec);
+    if (entry)
+        entry->knows_recorded = false;
+    desk_tidy(entry);
+    pthread_mutex_unlock(&desk->lock);
+}
+
+void desk_note_none_recorded(struct desk *desk, const struct spec_key *spec)
+{
+    struct desk_entry *entry;
+
+    pthread_mutex_lock(&desk->lock);
+    entry = desk_get(desk, DESK_SPEC, spec);
+    entry->knows_recorded = true;
+    entry->recorded[0] = '\0';
+    entry->n_recorded = 0;
+    pthread_mutex_unlock(&desk->lock);
+}
+
+bool desk_sweep_is_due(struct desk *desk, const struct spec_key *spec, size_t limit)
+{
+    struct desk_entry *entry;
+    bool is_due;
+
+    pthread_mutex_lock(&desk->lock);
+    entry = desk_find(desk, DESK_SPEC, spec);
+    is_due = entry && (entry->n_recorded > limit || (entry->n_recorded && !entry->was_swept));
+    if (is_due) {
+        entry->n_recorded = 0;
+        entry->was_swept = true;
+    }
+    pthread_mutex_unlock(&desk->lock);
+    return is_due;
+}
+
+/* ---- The history ---- */
+
+bool desk_is_collected(struct desk *desk, const struct spec_key *spec)
+{
+    const struct desk_entry *entry;
+    bool result;
+
+    pthread_mutex_lock(&desk->lock);
+    entry = desk_find(desk, DESK_SPEC, spec);
+    result = entry && entry->is_collected;
+    pthread_mutex_unlock(&desk->lock);
+    return result;
+}
+
+void desk_set_collected(struct desk *desk, const struct spec_key *spec, bool is_collected)
+{
+    struct desk_entry *entry;
+
+    pthread_mutex_lock(&desk->lock);
+    entry = desk_get(desk, DESK_SPEC, spec);
+    entry->is_collected = is_collected;
+    desk_tidy(entry);
+    pthread_mutex_unlock(&desk->lock);
+}
