@@ -50,6 +50,7 @@ static void entry_free(struct desk_entry *entry)
     object_version_done(&entry->read);
     object_version_done(&entry->observed);
     free(entry->finished);
+    free(entry->exported);
     free(entry->version);
     free(entry->shown);
     free(entry->names);
@@ -140,10 +141,9 @@ void desk_tidy(struct desk_entry *entry)
 struct desk_entry *desk_enter(struct desk *desk, enum desk_kind kind, const char *key,
                               struct attempt **attempt)
 {
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_get_key(desk, kind, key);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_get_key(desk, kind, key);
     if (entry) {
         if (entry->attempt) {
             *attempt = entry->attempt;
@@ -156,22 +156,19 @@ struct desk_entry *desk_enter(struct desk *desk, enum desk_kind kind, const char
         entry->was_new = entry->is_new;
         entry->is_new = false;
     }
-    pthread_mutex_unlock(&desk->lock);
     return entry;
 }
 
 void desk_leave(struct desk_entry *entry)
 {
-    struct desk *desk = entry->table->desk;
+    LOCKED(&entry->table->desk->lock);
 
-    pthread_mutex_lock(&desk->lock);
     entry->attempt = NULL;
     entry->has_landed = false;
     free(TAKE(entry->shown));
     object_version_done(&entry->read);
     object_version_done(&entry->observed);
     desk_tidy(entry);
-    pthread_mutex_unlock(&desk->lock);
 }
 
 const char *desk_key(const struct desk_entry *entry)
@@ -202,12 +199,11 @@ const struct clock_source *desk_clock(const struct desk_entry *entry)
 void desk_set_operation(struct desk_entry *entry, struct operation *operation)
 {
     struct desk *desk = entry->table->desk;
+    LOCKED(&desk->lock);
 
-    pthread_mutex_lock(&desk->lock);
     entry->operation = operation;
     if (desk->why_no_more)
         operation_cancel(operation, desk->why_no_more);
-    pthread_mutex_unlock(&desk->lock);
 }
 
 static void end_preview(struct desk_entry *release)
@@ -229,24 +225,22 @@ static void end_preview(struct desk_entry *release)
 
 void desk_end_try(struct desk_entry *entry)
 {
-    struct desk *desk = entry->table->desk;
+    LOCKED(&entry->table->desk->lock);
 
-    pthread_mutex_lock(&desk->lock);
     entry->operation = NULL;
     entry->is_asked_for = false;
     end_preview(entry);
-    pthread_mutex_unlock(&desk->lock);
 }
 
 bool desk_reserve_preview(struct desk_entry *release, const char *name)
 {
     struct desk *desk = release->table->desk;
+    LOCKED(&desk->lock);
     const char *namespace_name = release->object.namespace_name;
     struct desk_entry *spec;
     struct previews *previews;
     bool is_free;
 
-    pthread_mutex_lock(&desk->lock);
     end_preview(release);
     spec = desk_get(desk, DESK_SPEC, &(struct spec_key){namespace_name, name});
     previews = strmap_get(&desk->previews, namespace_name);
@@ -263,94 +257,75 @@ bool desk_reserve_preview(struct desk_entry *release, const char *name)
         release->preview_of = spec;
     }
     desk_tidy(spec);
-    pthread_mutex_unlock(&desk->lock);
     return is_free;
 }
 
 /* ---- Waking ---- */
 
-void desk_enqueue(const struct desk_entry *entry)
+void desk_wake(const struct desk_entry *entry)
 {
     const struct desk_config *config = &entry->table->desk->config;
 
     config->enqueue(config->arg, entry->table->kind, entry->key);
 }
 
-void desk_wake(const struct desk_entry *entry)
-{
-    desk_enqueue(entry);
-}
-
 void desk_ask(struct desk_entry *entry)
 {
     entry->is_asked_for = true;
-    desk_enqueue(entry);
+    desk_wake(entry);
 }
 
 void desk_request(struct desk *desk, enum desk_kind kind, const struct spec_key *object)
 {
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_get(desk, kind, object);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_get(desk, kind, object);
     desk_ask(entry);
     desk_tidy(entry);
-    pthread_mutex_unlock(&desk->lock);
 }
 
 bool desk_is_asked_for(struct desk_entry *entry)
 {
-    struct desk *desk = entry->table->desk;
-    bool result;
+    LOCKED(&entry->table->desk->lock);
 
-    pthread_mutex_lock(&desk->lock);
-    result = entry->is_asked_for;
-    pthread_mutex_unlock(&desk->lock);
-    return result;
+    return entry->is_asked_for;
 }
 
 static void on_landed(void *arg, const struct spec_key *spec)
 {
     struct desk *desk = arg;
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_get(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_get(desk, DESK_SPEC, spec);
     entry->has_landed = true;
-    desk_enqueue(entry);
-    pthread_mutex_unlock(&desk->lock);
+    desk_wake(entry);
 }
 
 bool desk_has_seen_landing(struct desk_entry *entry)
 {
-    struct desk *desk = entry->table->desk;
-    bool result;
+    LOCKED(&entry->table->desk->lock);
 
-    pthread_mutex_lock(&desk->lock);
-    result = entry->has_landed;
-    pthread_mutex_unlock(&desk->lock);
-    return result;
+    return entry->has_landed;
 }
 
 /* A Preview makes no calls that change anything. */
 void desk_expect_landing(struct desk_entry *entry, struct operation_config *config)
 {
-    struct desk *desk = entry->table->desk;
+    LOCKED(&entry->table->desk->lock);
 
     if (entry->table->kind != DESK_SPEC)
         return;
     config->on_landed = on_landed;
-    config->landed_arg = desk;
-    pthread_mutex_lock(&desk->lock);
+    config->landed_arg = entry->table->desk;
     entry->has_landed = false;
-    pthread_mutex_unlock(&desk->lock);
 }
 
 /* ---- The end of all ---- */
 
 void desk_cancel(struct desk *desk, const char *reason)
 {
-    pthread_mutex_lock(&desk->lock);
+    LOCKED(&desk->lock);
+
     desk->why_no_more = reason;
     for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++)
         for (struct strmap_entry *e = NULL; (e = strmap_next(&desk->tables[kind].entries, e));) {
@@ -359,7 +334,6 @@ void desk_cancel(struct desk *desk, const char *reason)
             if (entry->operation)
                 operation_cancel(entry->operation, reason);
         }
-    pthread_mutex_unlock(&desk->lock);
 }
 
 /* With a kept attempt an entry is not freed by what fn calls. */

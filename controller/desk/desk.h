@@ -176,10 +176,8 @@ struct desk_documents desk_approvals_of(struct desk *desk, const struct spec_key
 /* The last recorded Spec (DOCUMENT_SPEC) that was kept has this digest, and is still there. "": the
  * Spec has none. */
 bool desk_recorded_was_kept(struct desk *desk, const struct spec_key *spec, const char *digest);
+/* digest: of one that was kept now; "": there are none any more; NULL: one was dropped. */
 void desk_note_recorded(struct desk *desk, const struct spec_key *spec, const char *digest);
-void desk_note_recorded_dropped(struct desk *desk, const struct spec_key *spec);
-/* There are none any more. */
-void desk_note_none_recorded(struct desk *desk, const struct spec_key *spec);
 /* More than `limit` documents were made since this was true last, or one, and it was never true in
  * this process: the caller sweeps now. */
 bool desk_sweep_is_due(struct desk *desk, const struct spec_key *spec, size_t limit);
@@ -187,6 +185,11 @@ bool desk_sweep_is_due(struct desk *desk, const struct spec_key *spec, size_t li
 /* The history of a Spec is known to be within its limit (reconcile/retention.h). */
 bool desk_is_collected(struct desk *desk, const struct spec_key *spec);
 void desk_set_collected(struct desk *desk, const struct spec_key *spec, bool is_collected);
+
+/* A note on the state file that was written for a Spec last (reconcile/spec_export.h), as long as it
+ * is listed. NULL: none. */
+void desk_note_exported(struct desk *desk, const struct spec_key *spec, const char *note);
+char *desk_exported(struct desk *desk, const struct spec_key *spec); /* a copy; free() */
 
 /* ---- Releases of people that have ended ---- */
 

@@ -2,11 +2,10 @@
 #ifndef CONTROLLER_DESK_DESK_PRIVATE_H
 #define CONTROLLER_DESK_DESK_PRIVATE_H
 
-#include <pthread.h>
-
 #include "controller/desk/desk.h"
 #include "controller/desk/requests.h"
 #include "engine/base/hash.h"
+#include "engine/base/locked.h"
 #include "engine/base/strmap.h"
 
 /* The entries of one kind. */
@@ -72,6 +71,7 @@ struct desk_entry {
     size_t n_recorded;            /* since the last sweep */
     bool was_swept;               /* by this process */
     bool is_collected;
+    char *exported; /* NULL: nothing is known */
     unsigned n_previews;
     struct desk_entry **finished; /* Releases */
     size_t n_finished, finished_capacity;
@@ -95,8 +95,8 @@ struct desk_entry *desk_get_key(struct desk *desk, enum desk_kind kind, const ch
 /* Frees the entry if there is nothing to know of it. NULL is accepted. */
 void desk_tidy(struct desk_entry *entry);
 
-void desk_enqueue(const struct desk_entry *entry);
-void desk_ask(struct desk_entry *entry); /* the same, for somebody */
+/* Puts the key into the queue: somebody asks for it. */
+void desk_ask(struct desk_entry *entry);
 
 void object_version_done(struct object_version *version);
 void asked_free(struct asked *asked);

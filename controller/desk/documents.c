@@ -12,11 +12,11 @@ static bool is_of(const struct kept *kept, const struct document_name *name)
 
 void desk_note_document(struct desk *desk, const struct document_name *name)
 {
+    LOCKED(&desk->lock);
     const struct spec_key of = {name->spec.namespace_name, name->item};
     struct desk_entry *release, *spec;
     struct kept *kept;
 
-    pthread_mutex_lock(&desk->lock);
     release = desk_get(desk, DESK_RELEASE, &of);
     for (kept = release->documents; kept && !is_of(kept, name);)
         kept = kept->next;
@@ -30,7 +30,6 @@ void desk_note_document(struct desk *desk, const struct document_name *name)
                               .next_of_spec = spec->documents_of_spec};
         release->documents = spec->documents_of_spec = kept;
     }
-    pthread_mutex_unlock(&desk->lock);
 }
 
 static void remove_kept(struct kept **at)
@@ -47,12 +46,11 @@ static void remove_kept(struct kept **at)
 
 void desk_forget_document(struct desk *desk, const struct document_name *name)
 {
+    LOCKED(&desk->lock);
     const struct spec_key of = {name->spec.namespace_name, name->item};
-    struct desk_entry *release;
     struct kept **at;
+    struct desk_entry *release = desk_find(desk, DESK_RELEASE, &of);
 
-    pthread_mutex_lock(&desk->lock);
-    release = desk_find(desk, DESK_RELEASE, &of);
     if (release) {
         for (at = &release->documents; *at && !is_of(*at, name);)
             at = &(*at)->next;
@@ -60,24 +58,20 @@ void desk_forget_document(struct desk *desk, const struct document_name *name)
             remove_kept(at);
     }
     desk_tidy(release);
-    pthread_mutex_unlock(&desk->lock);
 }
 
 void desk_note_listed(struct desk *desk)
 {
-    pthread_mutex_lock(&desk->lock);
+    LOCKED(&desk->lock);
+
     desk->knows_documents = true;
-    pthread_mutex_unlock(&desk->lock);
 }
 
 bool desk_knows_documents(struct desk *desk)
 {
-    bool result;
+    LOCKED(&desk->lock);
 
-    pthread_mutex_lock(&desk->lock);
-    result = desk->knows_documents;
-    pthread_mutex_unlock(&desk->lock);
-    return result;
+    return desk->knows_documents;
 }
 
 void desk_documents_done(struct desk_documents *documents)
@@ -99,29 +93,25 @@ static void add(struct desk_documents *to, const struct kept *kept)
 
 struct desk_documents desk_documents_of(struct desk *desk, const struct spec_key *release)
 {
+    LOCKED(&desk->lock);
     struct desk_documents documents = {0};
-    const struct desk_entry *entry;
+    const struct desk_entry *entry = desk_find(desk, DESK_RELEASE, release);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, DESK_RELEASE, release);
     for (const struct kept *kept = entry ? entry->documents : NULL; kept; kept = kept->next)
         add(&documents, kept);
-    pthread_mutex_unlock(&desk->lock);
     return documents;
 }
 
 struct desk_documents desk_approvals_of(struct desk *desk, const struct spec_key *spec)
 {
+    LOCKED(&desk->lock);
     struct desk_documents documents = {0};
-    const struct desk_entry *entry;
     const struct kept *kept;
+    const struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, DESK_SPEC, spec);
     for (kept = entry ? entry->documents_of_spec : NULL; kept; kept = kept->next_of_spec)
         if (kept->kind == DOCUMENT_APPROVAL)
             add(&documents, kept);
-    pthread_mutex_unlock(&desk->lock);
     return documents;
 }
 
@@ -129,65 +119,35 @@ struct desk_documents desk_approvals_of(struct desk *desk, const struct spec_key
 
 bool desk_recorded_was_kept(struct desk *desk, const struct spec_key *spec, const char *digest)
 {
-    const struct desk_entry *entry;
-    bool was;
+    LOCKED(&desk->lock);
+    const struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, DESK_SPEC, spec);
-    was = entry && entry->knows_recorded && str_equal(entry->recorded, digest);
-    pthread_mutex_unlock(&desk->lock);
-    return was;
+    return entry && entry->knows_recorded && str_equal(entry->recorded, digest);
 }
 
 void desk_note_recorded(struct desk *desk, const struct spec_key *spec, const char *digest)
 {
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_get(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_get(desk, DESK_SPEC, spec);
-    entry->knows_recorded = true;
-    str_copy(entry->recorded, sizeof(entry->recorded), digest);
-    entry->n_recorded++;
-    pthread_mutex_unlock(&desk->lock);
-}
-
-void desk_note_recorded_dropped(struct desk *desk, const struct spec_key *spec)
-{
-    struct desk_entry *entry;
-
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, DESK_SPEC, spec);
-    if (entry)
-        entry->knows_recorded = false;
+    entry->knows_recorded = digest;
+    str_copy(entry->recorded, sizeof(entry->recorded), digest ? digest : "");
+    if (digest)
+        entry->n_recorded = *digest ? entry->n_recorded + 1 : 0;
     desk_tidy(entry);
-    pthread_mutex_unlock(&desk->lock);
-}
-
-void desk_note_none_recorded(struct desk *desk, const struct spec_key *spec)
-{
-    struct desk_entry *entry;
-
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_get(desk, DESK_SPEC, spec);
-    entry->knows_recorded = true;
-    entry->recorded[0] = '\0';
-    entry->n_recorded = 0;
-    pthread_mutex_unlock(&desk->lock);
 }
 
 bool desk_sweep_is_due(struct desk *desk, const struct spec_key *spec, size_t limit)
 {
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
     bool is_due;
+    struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, DESK_SPEC, spec);
     is_due = entry && (entry->n_recorded > limit || (entry->n_recorded && !entry->was_swept));
     if (is_due) {
         entry->n_recorded = 0;
         entry->was_swept = true;
     }
-    pthread_mutex_unlock(&desk->lock);
     return is_due;
 }
 
@@ -195,23 +155,38 @@ bool desk_sweep_is_due(struct desk *desk, const struct spec_key *spec, size_t li
 
 bool desk_is_collected(struct desk *desk, const struct spec_key *spec)
 {
-    const struct desk_entry *entry;
-    bool result;
+    LOCKED(&desk->lock);
+    const struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, DESK_SPEC, spec);
-    result = entry && entry->is_collected;
-    pthread_mutex_unlock(&desk->lock);
-    return result;
+    return entry && entry->is_collected;
 }
 
 void desk_set_collected(struct desk *desk, const struct spec_key *spec, bool is_collected)
 {
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_get(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_get(desk, DESK_SPEC, spec);
     entry->is_collected = is_collected;
     desk_tidy(entry);
-    pthread_mutex_unlock(&desk->lock);
+}
+
+/* ---- The state file of Terraform ---- */
+
+void desk_note_exported(struct desk *desk, const struct spec_key *spec, const char *note)
+{
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
+
+    if (entry) {
+        free(entry->exported);
+        entry->exported = str_new(note);
+    }
+}
+
+char *desk_exported(struct desk *desk, const struct spec_key *spec)
+{
+    LOCKED(&desk->lock);
+    const struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
+
+    return entry ? str_new(entry->exported) : NULL;
 }

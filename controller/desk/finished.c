@@ -55,11 +55,11 @@ static void end_one(struct desk_entry *release)
 bool desk_note_finished(struct desk *desk, const struct spec_key *release, const char *spec,
                         int64_t ended_at, size_t limit)
 {
+    LOCKED(&desk->lock);
     const struct spec_key of = {release->namespace_name, spec};
     struct desk_entry *entry, *group;
     bool stays;
 
-    pthread_mutex_lock(&desk->lock);
     entry = desk_get(desk, DESK_RELEASE, release);
     stays = !entry->is_surplus;
     if (stays) {
@@ -70,34 +70,29 @@ bool desk_note_finished(struct desk *desk, const struct spec_key *release, const
             end_one(oldest_of(group));
         desk_tidy(group);
     }
-    pthread_mutex_unlock(&desk->lock);
     return stays;
 }
 
 void desk_forget_finished(struct desk *desk, const struct spec_key *release)
 {
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_find(desk, DESK_RELEASE, release);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, DESK_RELEASE, release);
     if (entry) {
         desk_tidy(drop(entry));
         entry->is_surplus = false;
     }
     desk_tidy(entry);
-    pthread_mutex_unlock(&desk->lock);
 }
 
 void desk_forget_spec(struct desk *desk, const struct spec_key *spec)
 {
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_get(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_get(desk, DESK_SPEC, spec);
     entry->is_collected = entry->knows_recorded = entry->was_swept = false;
     entry->n_recorded = 0;
     while (entry->n_finished)
         end_one(entry->finished[0]);
     desk_tidy(entry);
-    pthread_mutex_unlock(&desk->lock);
 }

@@ -100,10 +100,10 @@ static struct asked *find_uid(const struct desk_entry *spec, const char *uid)
 
 void desk_add_request(struct desk *desk, const struct spec_key *spec, const struct request *request)
 {
+    LOCKED(&desk->lock);
     const struct spec_key name = {spec->namespace_name, request->release};
     struct desk_entry *entry, *release, *before;
 
-    pthread_mutex_lock(&desk->lock);
     entry = desk_get(desk, DESK_SPEC, spec);
     if (!find_uid(entry, request->uid)) {
         release = desk_get(desk, DESK_RELEASE, &name);
@@ -112,49 +112,43 @@ void desk_add_request(struct desk *desk, const struct spec_key *spec, const stru
         insert(entry, request);
         desk_tidy(before);
     }
-    pthread_mutex_unlock(&desk->lock);
 }
 
 void desk_end_request(struct desk *desk, const struct spec_key *spec, const char *uid)
 {
-    struct asked *asked;
+    LOCKED(&desk->lock);
+    struct asked *asked = find_uid(desk_find(desk, DESK_SPEC, spec), uid);
 
-    pthread_mutex_lock(&desk->lock);
-    asked = find_uid(desk_find(desk, DESK_SPEC, spec), uid);
     if (asked)
         asked->has_ended = true;
-    pthread_mutex_unlock(&desk->lock);
 }
 
 char *desk_drop_request(struct desk *desk, const struct spec_key *release)
 {
+    LOCKED(&desk->lock);
     struct desk_entry *entry, *spec;
     char *name;
 
-    pthread_mutex_lock(&desk->lock);
     entry = desk_find(desk, DESK_RELEASE, release);
     spec = drop(entry);
     name = spec ? str_new(spec->object.name) : NULL;
     desk_tidy(spec);
     desk_tidy(entry);
-    pthread_mutex_unlock(&desk->lock);
     return name;
 }
 
 bool desk_other_request(struct desk *desk, const struct spec_key *spec, const char *uid,
                         struct request *ret)
 {
-    const struct desk_entry *entry;
+    LOCKED(&desk->lock);
     const struct asked *asked;
+    const struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, DESK_SPEC, spec);
     asked = entry ? entry->asked : NULL;
     while (asked && (asked->has_ended || (uid && str_equal(asked->request.uid, uid))))
         asked = asked->next;
     if (asked)
         request_copy(ret, &asked->request);
-    pthread_mutex_unlock(&desk->lock);
     return asked;
 }
 
@@ -166,12 +160,10 @@ bool desk_newest_request(struct desk *desk, const struct spec_key *spec, struct 
 bool desk_find_request(struct desk *desk, const struct spec_key *spec, const char *uid,
                        struct request *ret)
 {
-    const struct asked *asked;
+    LOCKED(&desk->lock);
+    const struct asked *asked = find_uid(desk_find(desk, DESK_SPEC, spec), uid);
 
-    pthread_mutex_lock(&desk->lock);
-    asked = find_uid(desk_find(desk, DESK_SPEC, spec), uid);
     if (asked)
         request_copy(ret, &asked->request);
-    pthread_mutex_unlock(&desk->lock);
     return asked;
 }

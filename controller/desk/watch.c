@@ -27,17 +27,15 @@ static const char *ready_label(const char *ready)
 void desk_note_ready(struct desk *desk, const struct spec_key *spec, const char *ready,
                      const char *reason)
 {
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, DESK_SPEC, spec);
     if (entry && entry->is_listed) {
         count_ready(entry, -1);
         entry->ready = ready_label(ready);
         entry->reason = reason;
         count_ready(entry, 1);
     }
-    pthread_mutex_unlock(&desk->lock);
 }
 
 /* ---- Versions ---- */
@@ -88,10 +86,9 @@ static void unlist(struct desk_entry *entry)
 void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
                   const struct object_version *now, bool is_asked_for)
 {
-    struct desk_entry *entry;
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_get_key(desk, kind, key);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_get_key(desk, kind, key);
     if (now->uid)
         list(entry, now);
     else
@@ -103,19 +100,14 @@ void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
     if (entry->operation && is_outdated(entry))
         operation_cancel(entry->operation, "Superseded");
     desk_tidy(entry);
-    pthread_mutex_unlock(&desk->lock);
 }
 
 bool desk_lists(struct desk *desk, enum desk_kind kind, const struct spec_key *object)
 {
-    const struct desk_entry *entry;
-    bool result;
+    LOCKED(&desk->lock);
+    const struct desk_entry *entry = desk_find(desk, kind, object);
 
-    pthread_mutex_lock(&desk->lock);
-    entry = desk_find(desk, kind, object);
-    result = entry && entry->is_listed;
-    pthread_mutex_unlock(&desk->lock);
-    return result;
+    return entry && entry->is_listed;
 }
 
 bool desk_is_listed(struct desk_entry *entry)
@@ -171,56 +163,42 @@ static int check_version(struct desk_entry *entry, const char *version, struct e
 
 int desk_check_answer(struct desk_entry *entry, const struct value *object, struct error *error)
 {
-    struct desk *desk = entry->table->desk;
+    LOCKED(&entry->table->desk->lock);
     const char *version = value_get_string(value_get(object, "metadata"), "resourceVersion");
-    int r;
-
     if (object && !version)
         return 0;
-    pthread_mutex_lock(&desk->lock);
-    r = check_version(entry, version, error);
-    pthread_mutex_unlock(&desk->lock);
-    return r;
+
+    return check_version(entry, version, error);
 }
 
 void desk_note_read(struct desk_entry *entry, const struct value *metadata)
 {
-    struct desk *desk = entry->table->desk;
+    LOCKED(&entry->table->desk->lock);
     struct object_version version = {
         .uid = value_get_string(metadata, "uid"),
         .generation = value_int(value_get(metadata, "generation"), 0),
         .is_deleting = value_get(metadata, "deletionTimestamp") != NULL,
     };
 
-    pthread_mutex_lock(&desk->lock);
     version_copy(&entry->read, &version);
     entry->has_left = false;
     if (!metadata)
         entry->was_observed = false;
-    pthread_mutex_unlock(&desk->lock);
 }
 
 bool desk_is_outdated(struct desk_entry *entry)
 {
-    struct desk *desk = entry->table->desk;
-    bool result;
+    LOCKED(&entry->table->desk->lock);
 
-    pthread_mutex_lock(&desk->lock);
-    result = is_outdated(entry);
-    pthread_mutex_unlock(&desk->lock);
-    return result;
+    return is_outdated(entry);
 }
 
 bool desk_has_left(struct desk_entry *entry)
 {
-    struct desk *desk = entry->table->desk;
+    LOCKED(&entry->table->desk->lock);
     const struct object_version *read = &entry->read, *observed = &entry->observed;
-    bool result;
 
-    pthread_mutex_lock(&desk->lock);
-    result = entry->has_left && (!observed->uid || str_equal(observed->uid, read->uid));
-    pthread_mutex_unlock(&desk->lock);
-    return result;
+    return entry->has_left && (!observed->uid || str_equal(observed->uid, read->uid));
 }
 
 char *desk_superseded_by(int64_t generation)
@@ -230,17 +208,15 @@ char *desk_superseded_by(int64_t generation)
 
 char *desk_outdated_by(struct desk_entry *entry)
 {
-    struct desk *desk = entry->table->desk;
+    LOCKED(&entry->table->desk->lock);
     const struct object_version *observed = &entry->observed;
     char *why;
 
-    pthread_mutex_lock(&desk->lock);
     if (observed->is_deleting || entry->has_left)
         why = str_new("the Spec was deleted");
     else if (!str_equal(observed->uid, entry->read.uid))
         why = str_new("the Spec was deleted, and made anew");
     else
         why = desk_superseded_by(observed->generation);
-    pthread_mutex_unlock(&desk->lock);
     return why;
 }

@@ -109,6 +109,8 @@ void attempt_empty(struct attempt *attempt)
     release_free(TAKE(attempt->rejected));
     run_done(&attempt->run);
     operation_free(TAKE(attempt->operation));
+    attempt->errand = NULL;
+    attempt->is_exported = false;
     ledger_unref(TAKE(attempt->ledger));
     free(TAKE(attempt->superseded_by));
     spec_free(TAKE(attempt->spec));

@@ -231,7 +231,7 @@ int recorded_drop(const struct reconcile_context *context, const struct spec_key
     struct error problem = {0};
     int r = store_drop(context->store, &name, &call, &problem);
 
-    desk_note_recorded_dropped(context->desk, spec);
+    desk_note_recorded(context->desk, spec, NULL);
     if (r >= 0)
         return 0;
     err_wrap(&problem, "removing the recorded Spec of an earlier revision");
@@ -283,7 +283,7 @@ int recorded_drop_all(const struct reconcile_context *context, const struct spec
         return 0;
     r = drop_but(context, spec, NULL, NULL, error);
     if (r >= 0)
-        desk_note_none_recorded(context->desk, spec);
+        desk_note_recorded(context->desk, spec, "");
     return r;
 }
 

@@ -3,13 +3,13 @@
 #include "controller/desk/requests.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/attempt.h"
+#include "controller/reconcile/errand.h"
 #include "controller/reconcile/finished.h"
 #include "controller/reconcile/hold_revision.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/preview_wait.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/report.h"
-#include "controller/reconcile/spec_takeover.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/history.h"
@@ -389,21 +389,15 @@ static int begin_plan(struct attempt *attempt, struct error *error)
 
     if (r < 0)
         return r;
-    r = run_operation_init(&operation, run, error);
-    if (r < 0)
-        return r;
+    run_operation_init(&operation, run);
     operation.config.scope.thorough = true;
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
-    if (r == 0)
-        r = spec_takeover_read(run, attempt->operation, attempt->spec, error);
     if (r > 0)
         return r;
     operation_log_begin(run, 0, attempt->release->phase == PHASE_PREVIEWING);
-    if (r < 0)
-        return r;
-    progress_begin(attempt);
-    operation_plan(attempt->operation, TAKE(attempt->spec));
-    return 0;
+    if (r == 0)
+        errand_plan(attempt, &(struct recall){0});
+    return r;
 }
 
 static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -484,10 +478,13 @@ static int planned(struct attempt *attempt, struct error *error)
 static int go_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     enum operation_phase phase = operation_phase(attempt->operation);
+    struct error problem = {0};
     int64_t after = 0;
     int r;
 
     *result = look_again;
+    if (phase == OPERATION_NEW && errand_plan_gathered(attempt, &problem) < 0)
+        return fail(attempt, &problem, error);
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
     r = progress_report(attempt, &after, error);

@@ -4,7 +4,6 @@
 #include "controller/core/informer.h"
 #include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
-#include "controller/reconcile/spec_context.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
@@ -204,11 +203,10 @@ static const struct value *extensions_by_id(const struct run *run)
     return by_id;
 }
 
-int run_operation_init(struct run_operation *operation, const struct run *run, struct error *error)
+void run_operation_init(struct run_operation *operation, const struct run *run)
 {
     const struct reconcile_context *context = run->context;
     const char *account = run_account(run);
-    int r;
 
     *operation = (struct run_operation){0};
     operation->identity = account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
@@ -223,6 +221,7 @@ int run_operation_init(struct run_operation *operation, const struct run *run, s
         .scope = {.key = run->subject.key,
                   .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
                   .identity = operation->identity,
+                  .context = value_path(run_source(run), "spec", "context", NULL),
                   .force = run->policy.force,
                   .terminating = run->is_namespace_terminating,
                   .is_foreign = run->has_own_resources},
@@ -237,15 +236,11 @@ int run_operation_init(struct run_operation *operation, const struct run *run, s
     if (run->hold.operation == RELEASE_DESTROY || api_is_deleting(run->object))
         operation->extensions = extensions_by_id(run);
     operation->config.extensions = operation->extensions;
-    r = spec_context_read(run, &operation->config.scope, error);
-    operation->context = operation->config.scope.context;
-    return r;
 }
 
 void run_operation_done(struct run_operation *operation)
 {
     value_unref(operation->identity);
-    value_unref(operation->context);
     value_unref(operation->extensions);
 }
 

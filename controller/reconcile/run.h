@@ -163,12 +163,10 @@ int64_t run_spec_created_at(const struct run *run);
 /* What operations on the Spec's behalf are made of, the table's own parts aside. */
 struct run_operation {
     struct operation_config config;
-    const struct value *identity, *context, *extensions; /* which it borrows; references, or NULL */
+    const struct value *identity, *extensions; /* which it borrows; references, or NULL */
 };
-/* Reads what `contextFrom` names, which may take some seconds. Errors: spec_context.h.
- * run_operation_done() also after one. */
-int run_operation_init(struct run_operation *operation, const struct run *run,
-                       struct error *error);
+/* With the Spec's own `context`: what `contextFrom` names comes later (errand.h). */
+void run_operation_init(struct run_operation *operation, const struct run *run);
 void run_operation_done(struct run_operation *operation);
 
 /* Sets the Release to `cancelled`, with the reason Superseded and `why` as its message. Does

@@ -4,6 +4,7 @@
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/deletion.h"
+#include "controller/reconcile/errand.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
@@ -248,21 +249,71 @@ static int wait_for(struct attempt *attempt, struct reconcile_result *result, st
     return r;
 }
 
+/* What the Spec needs besides itself is gathered. */
+static int go_on_gathering(struct attempt *attempt, bool is_deletion,
+                           struct reconcile_result *result, struct error *error)
+{
+    struct error failure = {0};
+
+    if (errand_plan_gathered(attempt, &failure) >= 0)
+        return wait_for(attempt, result, error);
+    return is_deletion ? deletion_failed(attempt, &failure, result, error)
+                       : apply_failed(attempt, &failure, result, error);
+}
+
+/* What comes next is the end, which says what became of the state file. */
+static bool ends(struct attempt *attempt, enum operation_phase phase, bool is_deletion)
+{
+    bool is_check = attempt->kind == ATTEMPT_RESYNC || attempt->kind == ATTEMPT_STATUS_MISSING;
+    int r = operation_error(attempt->operation, NULL);
+
+    if (!attempt->knows_state || !apply_is_reportable(r) || (is_deletion && r < 0))
+        return false;
+    return phase == OPERATION_ENDED ||
+           (phase == OPERATION_PLANNED && !is_deletion &&
+            (r < 0 || (is_check && plan_is_empty(operation_get_plan(attempt->operation)))));
+}
+
+/* 1: the state file is being written, and the end waits for that. Of an apply, the status says why it
+ * could not be. */
+static int export_first(struct attempt *attempt, enum operation_phase phase, bool is_deletion,
+                        struct reconcile_result *result, struct error *error)
+{
+    int r = ends(attempt, phase, is_deletion)
+                ? errand_export(attempt, phase == OPERATION_PLANNED, error)
+                : 0;
+
+    if (r > 0)
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING};
+    return r < 0 && !is_deletion ? 0 : r;
+}
+
 /* Goes on with what is under way, as far as that goes without waiting. */
 static int go_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     bool is_deletion = api_is_deleting(attempt->run.object);
+    enum operation_phase phase = operation_phase(attempt->operation);
     int r = 0;
 
-    if (operation_phase(attempt->operation) == OPERATION_PLANNED)
-        r = is_deletion ? deletion_planned(attempt, result, error)
-                        : apply_planned(attempt, result, error);
-    if (r < 0 || !attempt->operation)
-        return r;
-    if (operation_phase(attempt->operation) == OPERATION_ENDED)
-        return is_deletion ? deletion_ended(attempt, result, error)
-                           : apply_ended(attempt, result, error);
-    return wait_for(attempt, result, error);
+    if (phase == OPERATION_NEW)
+        return errand_is_export(attempt) ? deletion_exported(attempt, result, error)
+                                         : go_on_gathering(attempt, is_deletion, result, error);
+    if (phase == OPERATION_PLANNED) {
+        r = export_first(attempt, phase, is_deletion, result, error);
+        if (r == 0)
+            r = is_deletion ? deletion_planned(attempt, result, error)
+                            : apply_planned(attempt, result, error);
+    }
+    if (r || !attempt->operation)
+        return r < 0 ? r : 0;
+    phase = operation_phase(attempt->operation);
+    if (phase != OPERATION_ENDED)
+        return wait_for(attempt, result, error);
+    r = export_first(attempt, phase, is_deletion, result, error);
+    if (r)
+        return r < 0 ? r : 0;
+    return is_deletion ? deletion_ended(attempt, result, error)
+                       : apply_ended(attempt, result, error);
 }
 
 /* The operation is of a Spec that is not there any more in that way. If it came to its end before
@@ -272,6 +323,7 @@ static void supersede(struct attempt *attempt)
     struct reconcile_result ignored;
 
     operation_cancel(attempt->operation, "Superseded");
+    attempt->is_exported = true; /* the next attempt does it */
     go_on(attempt, &ignored, NULL);
     attempt_end(attempt);
 }

@@ -193,6 +193,11 @@ static const struct value *merged(const struct value *read, const struct value *
     return made;
 }
 
+bool spec_context_is_gathered(const struct run *run)
+{
+    return value_count(value_path(run->object, "spec", "contextFrom", NULL));
+}
+
 int spec_context_read(const struct run *run, struct runtime_scope *scope, struct error *error)
 {
     const struct value *list = value_path(run->object, "spec", "contextFrom", NULL);

@@ -75,6 +75,8 @@ static void destroy_operation(void *arg)
     value_unref(operation->config.scope.context);
     value_unref(operation->config.scope.existing);
     approved_plan_unref(operation->config.approved);
+    if (operation->errand.free)
+        operation->errand.free(operation->errand.arg);
     cancel_free(operation->cancel);
     arena_done(&operation->arena);
     pthread_cond_destroy(&operation->changed);
@@ -123,6 +125,16 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     return 0;
 }
 
+void operation_set_context(struct operation *operation, const struct value *context,
+                           const struct error *why_not)
+{
+    struct runtime_scope *scope = &operation->config.scope;
+
+    value_assign(&scope->context, context);
+    scope->context_error = (struct error){0};
+    err_copy(&scope->context_error, why_not);
+}
+
 void operation_take_over(struct operation *operation, const struct value *existing,
                          const struct error *why_not)
 {
@@ -152,6 +164,17 @@ struct ledger *operation_ledger(struct operation *operation)
 }
 
 /* ---- For its owner ---- */
+
+void operation_send(struct operation *operation, const struct operation_errand *errand)
+{
+    pthread_mutex_lock(&operation->lock);
+    if (operation->errand.free)
+        operation->errand.free(operation->errand.arg);
+    operation->errand = *errand;
+    operation->errand_is_due = true;
+    pthread_mutex_unlock(&operation->lock);
+    task_poke(operation->task);
+}
 
 void operation_plan(struct operation *operation, struct spec *spec)
 {

@@ -282,12 +282,31 @@ static struct task_answer take_next_visit(struct operation *operation)
     return (struct task_answer){.due = due};
 }
 
+/* Under the lock, which is released meanwhile. */
+static struct task_answer run_errand(struct operation *operation)
+{
+    const struct operation_errand *errand = &operation->errand;
+
+    operation->errand_is_due = false;
+    pthread_mutex_unlock(&operation->lock);
+    errand->run(errand->arg, operation, operation->cancel);
+    pthread_mutex_lock(&operation->lock);
+    if (operation->config.on_change)
+        operation->config.on_change(operation->config.arg);
+    return RAN;
+}
+
 struct task_answer operation_run(void *arg)
 {
     struct operation *operation = arg;
     struct task_answer answer = {.due = CLOCK_FOREVER};
 
     pthread_mutex_lock(&operation->lock);
+    if (operation->errand_is_due) {
+        answer = run_errand(operation);
+        pthread_mutex_unlock(&operation->lock);
+        return answer;
+    }
     switch (operation->stage) {
     case STAGE_IDLE:
         break;
