@@ -171,14 +171,11 @@ void desk_leave(struct desk_entry *entry)
     desk_tidy(entry);
 }
 
-const char *desk_key(const struct desk_entry *entry)
+const char *desk_key(const struct desk_entry *entry, struct spec_key *ret)
 {
+    if (ret)
+        *ret = entry->object;
     return entry->key;
-}
-
-const struct spec_key *desk_object(const struct desk_entry *entry)
-{
-    return &entry->object;
 }
 
 struct budget *desk_budget(struct desk *desk, enum desk_kind kind)

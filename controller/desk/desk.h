@@ -62,9 +62,8 @@ struct desk_entry *desk_enter(struct desk *desk, enum desk_kind kind, const char
 /* The attempt is not kept any more. The entry may be gone afterwards. */
 void desk_leave(struct desk_entry *entry);
 
-/* Both as long as the entry is there. */
-const char *desk_key(const struct desk_entry *entry);
-const struct spec_key *desk_object(const struct desk_entry *entry); /* the same, taken apart */
+/* As long as the entry is there. *ret: the same, taken apart; or NULL. */
+const char *desk_key(const struct desk_entry *entry, struct spec_key *ret);
 
 /* The operation of the try. It is cancelled at once if the desk was, and when the watch shows that
  * it is outdated. The reconcile owns it, and calls desk_end_try() before it frees it. */
@@ -97,12 +96,10 @@ bool desk_lists(struct desk *desk, enum desk_kind kind, const struct spec_key *o
 void desk_note_ready(struct desk *desk, const struct spec_key *spec, const char *ready,
                      const char *reason);
 
-/* The resourceVersion that was shown before the reconcile began; NULL: none. Borrowed until the
- * next reconcile. */
-const char *desk_shown(const struct desk_entry *entry);
-/* The watch had just reported it as new. */
-bool desk_is_new(const struct desk_entry *entry);
 bool desk_is_listed(struct desk_entry *entry);
+/* The resourceVersion of an object that the watch had just reported as new before the reconcile
+ * began; else NULL. Borrowed until the next reconcile. */
+const char *desk_new_version(const struct desk_entry *entry);
 /* object: as it was read now; NULL: the API server says that there is none. ERR_UNAVAILABLE, with
  * the reason StaleAnswer: the watch had shown a newer version before this reconcile, or still shows
  * the object. Then the answer comes from a cache, or the API server's data was restored from a
@@ -156,7 +153,6 @@ void desk_note_document(struct desk *desk, const struct document_name *name);
 void desk_forget_document(struct desk *desk, const struct document_name *name);
 /* All documents of the store are noted. */
 void desk_note_listed(struct desk *desk);
-bool desk_knows_documents(struct desk *desk);
 
 struct desk_document {
     enum document_kind kind;
@@ -168,8 +164,9 @@ struct desk_documents {
 };
 void desk_documents_done(struct desk_documents *documents);
 /* Under the name of a Release: also of another Spec, where the Release was made anew for another.
- */
-struct desk_documents desk_documents_of(struct desk *desk, const struct spec_key *release);
+ * False: not all of the store's are noted yet. */
+bool desk_documents_of(struct desk *desk, const struct spec_key *release,
+                       struct desk_documents *ret);
 /* The approvals of a Spec. */
 struct desk_documents desk_approvals_of(struct desk *desk, const struct spec_key *spec);
 

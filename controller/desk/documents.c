@@ -67,13 +67,6 @@ void desk_note_listed(struct desk *desk)
     desk->knows_documents = true;
 }
 
-bool desk_knows_documents(struct desk *desk)
-{
-    LOCKED(&desk->lock);
-
-    return desk->knows_documents;
-}
-
 void desk_documents_done(struct desk_documents *documents)
 {
     for (size_t i = 0; i < documents->count; i++) {
@@ -91,15 +84,15 @@ static void add(struct desk_documents *to, const struct kept *kept)
                                                     str_new(kept->release->object.name)};
 }
 
-struct desk_documents desk_documents_of(struct desk *desk, const struct spec_key *release)
+bool desk_documents_of(struct desk *desk, const struct spec_key *release,
+                       struct desk_documents *ret)
 {
     LOCKED(&desk->lock);
-    struct desk_documents documents = {0};
     const struct desk_entry *entry = desk_find(desk, DESK_RELEASE, release);
 
     for (const struct kept *kept = entry ? entry->documents : NULL; kept; kept = kept->next)
-        add(&documents, kept);
-    return documents;
+        add(ret, kept);
+    return desk->knows_documents;
 }
 
 struct desk_documents desk_approvals_of(struct desk *desk, const struct spec_key *spec)

@@ -137,24 +137,19 @@ char *desk_drop_request(struct desk *desk, const struct spec_key *release)
     return name;
 }
 
-bool desk_other_request(struct desk *desk, const struct spec_key *spec, const char *uid,
-                        struct request *ret)
+bool desk_newest_request(struct desk *desk, const struct spec_key *spec, const char *but,
+                         struct request *ret)
 {
     LOCKED(&desk->lock);
     const struct asked *asked;
     const struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
 
     asked = entry ? entry->asked : NULL;
-    while (asked && (asked->has_ended || (uid && str_equal(asked->request.uid, uid))))
+    while (asked && (asked->has_ended || (but && str_equal(asked->request.uid, but))))
         asked = asked->next;
     if (asked)
         request_copy(ret, &asked->request);
     return asked;
-}
-
-bool desk_newest_request(struct desk *desk, const struct spec_key *spec, struct request *ret)
-{
-    return desk_other_request(desk, spec, NULL, ret);
 }
 
 bool desk_find_request(struct desk *desk, const struct spec_key *spec, const char *uid,

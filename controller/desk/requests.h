@@ -42,11 +42,10 @@ void desk_end_request(struct desk *desk, const struct spec_key *spec, const char
 /* The Release was read, and has ended or is gone: its request is forgotten. Gives the name of the
  * Spec; free(). NULL: there was none. */
 char *desk_drop_request(struct desk *desk, const struct spec_key *release);
-/* *ret: a copy of the newest that has not ended. False: there is none. */
-bool desk_newest_request(struct desk *desk, const struct spec_key *spec, struct request *ret);
-/* The same of those without this uid, which may be NULL. */
-bool desk_other_request(struct desk *desk, const struct spec_key *spec, const char *uid,
-                        struct request *ret);
+/* *ret: a copy of the newest that has not ended, and has another uid than `but`, which may be NULL.
+ * False: there is none. */
+bool desk_newest_request(struct desk *desk, const struct spec_key *spec, const char *but,
+                         struct request *ret);
 /* The one with this uid. */
 bool desk_find_request(struct desk *desk, const struct spec_key *spec, const char *uid,
                        struct request *ret);

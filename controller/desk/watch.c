@@ -115,14 +115,9 @@ bool desk_is_listed(struct desk_entry *entry)
     return desk_lists(entry->table->desk, entry->table->kind, &entry->object);
 }
 
-const char *desk_shown(const struct desk_entry *entry)
+const char *desk_new_version(const struct desk_entry *entry)
 {
-    return entry->shown;
-}
-
-bool desk_is_new(const struct desk_entry *entry)
-{
-    return entry->was_new;
+    return entry->was_new ? entry->shown : NULL;
 }
 
 /* ---- What is read ---- */

@@ -147,9 +147,8 @@ struct attempt *attempt_enter(struct desk *desk, enum desk_kind kind, const char
         return entry ? attempt : NULL;
     }
     attempt->entry = entry;
-    attempt->object = *desk_object(entry);
-    attempt->reservation = (struct reservation){.namespace_name = attempt->object.namespace_name,
-                                                .key = desk_key(entry)};
+    attempt->reservation.key = desk_key(entry, &attempt->object);
+    attempt->reservation.namespace_name = attempt->object.namespace_name;
     return attempt;
 }
 

@@ -50,13 +50,6 @@ static int release_finalizer(struct attempt *attempt, struct reconcile_result *r
     return r;
 }
 
-/* Rights may be gone for good, with what was deleted: there is a way out without them. */
-static void name_way_out(struct error *failure)
-{
-    if (reason_has(failure->reason, REASON_BLOCKS_DELETION))
-        err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
-}
-
 /* The Release goes on at the next try: it ends when everything is gone. */
 static int write_failure(struct attempt *attempt, const struct error *failure,
                          const struct operation_results *results, struct error *error)
@@ -95,10 +88,9 @@ static void look_again_soon(struct attempt *attempt, const struct error *failure
             .kind = RECONCILE_AFTER, .after = LOOK_AT_STATE, .priority = WORKQUEUE_RETRY};
 }
 
-/* Something is in the way: the finalizer stays. */
-static int hold(struct attempt *attempt, struct error *failure,
-                const struct operation_results *results, struct reconcile_result *result,
-                struct error *error)
+int deletion_hold(struct attempt *attempt, struct error *failure,
+                  const struct operation_results *results, struct reconcile_result *result,
+                  struct error *error)
 {
     struct run *run = &attempt->run;
     int r;
@@ -106,7 +98,8 @@ static int hold(struct attempt *attempt, struct error *failure,
     if (results)
         report_judge(results, failure);
     run_say_retry(run, failure);
-    name_way_out(failure);
+    if (reason_has(failure->reason, REASON_BLOCKS_DELETION)) /* perhaps for good */
+        err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);
     look_again_soon(attempt, failure, result);
@@ -450,19 +443,13 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
     operation_log_start(run, RELEASE_DESTROY);
     r = take_down(attempt, &failure);
     if (r < 0)
-        return hold(attempt, &failure, NULL, result, error);
+        return deletion_hold(attempt, &failure, NULL, result, error);
     if (r > 0)
         return progress_put_off(attempt, result, error);
     return attempt->operation ? 0 : release_finalizer(attempt, result, error);
 }
 
 /* ---- Going on ---- */
-
-int deletion_failed(struct attempt *attempt, struct error *failure, struct reconcile_result *result,
-                    struct error *error)
-{
-    return hold(attempt, failure, NULL, result, error);
-}
 
 int deletion_exported(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
@@ -479,7 +466,7 @@ int deletion_exported(struct attempt *attempt, struct reconcile_result *result, 
     }
     r = forget(&attempt->run, operation_ledger(attempt->operation), &failure);
     if (r < 0)
-        return hold(attempt, &failure, NULL, result, error);
+        return deletion_hold(attempt, &failure, NULL, result, error);
     r = release_finalizer(attempt, result, error);
     attempt_end(attempt);
     return r;
@@ -491,7 +478,7 @@ int deletion_planned(struct attempt *attempt, struct reconcile_result *result, s
     struct error failure = {0};
 
     if (operation_error(attempt->operation, &failure) < 0)
-        return hold(attempt, &failure, NULL, result, error);
+        return deletion_hold(attempt, &failure, NULL, result, error);
     attempt_measure(attempt);
     plan_digest(operation_get_plan(attempt->operation), attempt->run.plan_key,
                 sizeof(attempt->run.plan_key), attempt->digest);
@@ -541,7 +528,7 @@ int deletion_ended(struct attempt *attempt, struct reconcile_result *result, str
     if (r >= 0)
         r = remove_state(attempt, &failure);
     if (r < 0)
-        r = hold(attempt, &failure, results.count ? &results : NULL, result, error);
+        r = deletion_hold(attempt, &failure, results.count ? &results : NULL, result, error);
     else
         r = end_well(attempt, &results, result, error);
     operation_results_done(&results);

@@ -10,7 +10,6 @@
 
 struct errand {
     struct run run;           /* a copy: the attempt's goes on */
-    struct spec_key key;      /* owned: what the copy's subject has */
     bool is_export, is_check; /* of an export: nothing has changed since the last */
     struct spec *spec;        /* of inputs, until the operation has it */
     struct recall recall;     /* likewise */
@@ -27,8 +26,6 @@ static void errand_free(void *arg)
     spec_free(errand->spec);
     recall_done(&errand->recall);
     run_done(&errand->run);
-    free((char *)(uintptr_t)errand->key.namespace_name);
-    free((char *)(uintptr_t)errand->key.name);
     free(errand);
 }
 
@@ -65,18 +62,18 @@ static void run_errand(void *arg, struct operation *operation, struct cancel *ca
 static struct errand *errand_new(const struct attempt *attempt)
 {
     const struct run *run = &attempt->run;
+    const struct value *metadata = value_get(run->object, "metadata");
     struct errand *errand = NEW(struct errand);
 
-    errand->key =
-        (struct spec_key){str_new(run->subject.key.namespace_name), str_new(run->subject.key.name)};
-    errand->run =
-        (struct run){.context = run->context,
-                     .subject = {.key = errand->key, .generation = run->subject.generation},
-                     .object = value_ref(run->object),
-                     .source = value_ref(run->source),
-                     .uid = str_new(run->uid),
-                     .has_own_resources = run->has_own_resources,
-                     .is_namespace_terminating = run->is_namespace_terminating};
+    errand->run = (struct run){.context = run->context,
+                               .subject = {.key = {value_get_string(metadata, "namespace"),
+                                                   value_get_string(metadata, "name")},
+                                           .generation = run->subject.generation},
+                               .object = value_ref(run->object),
+                               .source = value_ref(run->source),
+                               .uid = str_new(run->uid),
+                               .has_own_resources = run->has_own_resources,
+                               .is_namespace_terminating = run->is_namespace_terminating};
     run_read_policy(&errand->run);
     return errand;
 }
@@ -95,7 +92,7 @@ void errand_plan(struct attempt *attempt, struct recall *recall)
     struct errand *errand;
 
     progress_begin(attempt);
-    if (!recall->is_needed && !spec_context_is_gathered(run) &&
+    if (!recall->is_needed && !value_path(run->object, "spec", "contextFrom", NULL) &&
         !(attempt->spec && spec_takeover_is_wanted(run))) {
         attempt->knows_state = true;
         operation_plan(attempt->operation, TAKE(attempt->spec));

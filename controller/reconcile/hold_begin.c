@@ -74,8 +74,8 @@ static int cancel_one(struct attempt *attempt, struct error *error)
     _cleanup_free_ char *why = NULL;
     int r;
 
-    if (!desk_newest_request(run->context->desk, spec, &newest) ||
-        !desk_other_request(run->context->desk, spec, newest.uid, &older))
+    if (!desk_newest_request(run->context->desk, spec, NULL, &newest) ||
+        !desk_newest_request(run->context->desk, spec, newest.uid, &older))
         return 0;
     why = request_supersedes(&newest);
     r = cancel_request(attempt, &older, why, error);
@@ -134,7 +134,7 @@ int hold_refuse(struct attempt *attempt, const struct error *refusal, struct err
         _cleanup_(request_done) struct request request = {0};
         int r;
 
-        if (!desk_newest_request(run->context->desk, &run->subject.key, &request))
+        if (!desk_newest_request(run->context->desk, &run->subject.key, NULL, &request))
             return 0;
         r = refuse_request(attempt, &request, refusal, error);
         if (r < 0)
@@ -291,18 +291,12 @@ static int check_state_lost(const struct run *run, struct error *error)
                    "applied");
 }
 
-/* An older State has the hold that was in force before the one that the status tells of. */
-static bool is_older(const struct run *run, struct ledger *ledger, const struct hold *hold)
-{
-    return hold->revision < run_last_applied(run) && !recall_is_whole(run, ledger);
-}
-
 int hold_begin(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(request_done) struct request request = {0};
     _cleanup_(hold_done) struct hold hold = {0};
-    bool is_asked = desk_newest_request(run->context->desk, &run->subject.key, &request);
+    bool is_asked = desk_newest_request(run->context->desk, &run->subject.key, NULL, &request);
     int r;
 
     if (attempt->is_first && !is_asked) /* there is no State */
@@ -314,8 +308,9 @@ int hold_begin(struct attempt *attempt, struct error *error)
         r = answer(attempt, &request, &hold, error);
     if (r < 0)
         return r;
+    /* An older State has the hold that was in force before the one that the status tells of. */
     if (!hold_is_in_force(&hold, run->uid, run->subject.generation) ||
-        is_older(run, attempt->ledger, &hold))
+        (hold.revision < run_last_applied(run) && !recall_is_whole(run, attempt->ledger)))
         return check_state_lost(run, error);
     run->hold = hold;
     hold = (struct hold){0};

@@ -42,10 +42,13 @@ int plans_list(const struct reconcile_context *context, const struct store_call 
 static int find(const struct reconcile_context *context, const struct spec_key *release,
                 const struct store_call *call, struct desk_documents *ret, struct error *error)
 {
-    int r = desk_knows_documents(context->desk) ? 0 : plans_list(context, call, NULL, NULL, error);
+    int r;
 
-    if (r >= 0)
-        *ret = desk_documents_of(context->desk, release);
+    if (desk_documents_of(context->desk, release, ret))
+        return 0;
+    desk_documents_done(ret);
+    r = plans_list(context, call, NULL, NULL, error);
+    desk_documents_of(context->desk, release, ret);
     return r;
 }
 

@@ -4,12 +4,6 @@
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
-static bool says_already(const struct release *release, const struct request_report *report)
-{
-    return release->phase == report->phase &&
-           value_int(value_get(release->status, "revision"), 0) == report->revision;
-}
-
 /* 1: it has ended, or is gone. */
 static int write_report(const struct reconcile_context *context,
                         const struct release_subject *subject, const struct request *request,
@@ -32,8 +26,9 @@ static int write_report(const struct reconcile_context *context,
     if (!release || !str_equal(value_get_string(release->metadata, "uid"), request->uid) ||
         release_phase_is_terminal(release->phase))
         return 1;
-    if (says_already(release, report))
-        return 0;
+    if (release->phase == report->phase &&
+        value_int(value_get(release->status, "revision"), 0) == report->revision)
+        return 0; /* it says so already */
     release->revision = report->revision;
     r = release_write(context, subject, release, &said, error);
     return r < 0 ? r : release_phase_is_terminal(release->phase);

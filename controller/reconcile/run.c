@@ -185,7 +185,6 @@ static const struct value *extensions_by_id(const struct run *run)
 {
     const struct value *resources = value_path(run->object, "spec", "resources", NULL);
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *by_id = NULL;
 
     value_begin_object(b);
     for (size_t i = 0; i < value_count(resources); i++) {
@@ -199,8 +198,7 @@ static const struct value *extensions_by_id(const struct run *run)
         }
     }
     value_end_object(b);
-    value_builder_finish(b, &by_id, NULL);
-    return by_id;
+    return value_finish(b);
 }
 
 void run_operation_init(struct run_operation *operation, const struct run *run)

@@ -207,7 +207,6 @@ static const struct value *policy_value(const struct run *run)
     static const char *const deletion[] = {"MirrorPrune", "Delete", "WaitForTermination", "Orphan"};
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct spec_policy *policy = &run->policy;
-    const struct value *value = NULL;
     const char *account = run_account(run);
 
     value_begin_object(b);
@@ -236,8 +235,7 @@ static const struct value *policy_value(const struct run *run)
     value_key(b, "revisionHistoryLimit");
     value_add_int(b, policy->history_limit);
     value_end_object(b);
-    value_builder_finish(b, &value, NULL);
-    return value;
+    return value_finish(b);
 }
 
 static struct conditions_generation generation_of(const struct run *run,

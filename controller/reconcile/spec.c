@@ -42,12 +42,11 @@ static int read_new(struct attempt *attempt, struct kube_ref ref)
     struct run *run = &attempt->run;
     const struct kube_request request = {.method = "GET",
                                          .ref = ref,
-                                         .resource_version = desk_shown(attempt->entry),
+                                         .resource_version = desk_new_version(attempt->entry),
                                          .cancel = run->cancel,
                                          .timeout = READ_NEW_TIMEOUT};
-    int r = desk_is_new(attempt->entry) && request.resource_version
-                ? kube_do(run->context->client, &request, &run->object, NULL)
-                : ERR_NOT_FOUND;
+    int r = request.resource_version ? kube_do(run->context->client, &request, &run->object, NULL)
+                                     : ERR_NOT_FOUND;
 
     if (r == 0)
         r = desk_check_answer(attempt->entry, run->object, NULL);
@@ -167,14 +166,15 @@ static int keep_out(struct attempt *attempt, struct error *error)
     bool is_held = run_says(run, "False", QUARANTINED) && !run_has_request(run);
     int r = 0;
 
-    if (!is_held && quarantine_enter(quarantine, desk_key(attempt->entry), was_held))
+    if (!is_held && quarantine_enter(quarantine, desk_key(attempt->entry, NULL), was_held))
         return 0;
     if (!is_held)
         r = hold_out(attempt, error);
     if (r < 0)
         return r;
-    quarantine_forget(quarantine,
-                      desk_key(attempt->entry)); /* the process before may have died before that */
+    quarantine_forget(
+        quarantine,
+        desk_key(attempt->entry, NULL)); /* the process before may have died before that */
     r = refuse_requests(attempt, QUARANTINED,
                         "the Spec is held, because the operator's process ended several times "
                         "while it was worked on; let it go as its status says, and make the "
@@ -257,7 +257,7 @@ static int go_on_gathering(struct attempt *attempt, bool is_deletion,
 
     if (errand_plan_gathered(attempt, &failure) >= 0)
         return wait_for(attempt, result, error);
-    return is_deletion ? deletion_failed(attempt, &failure, result, error)
+    return is_deletion ? deletion_hold(attempt, &failure, NULL, result, error)
                        : apply_failed(attempt, &failure, result, error);
 }
 
@@ -274,8 +274,8 @@ static bool ends(struct attempt *attempt, enum operation_phase phase, bool is_de
             (r < 0 || (is_check && plan_is_empty(operation_get_plan(attempt->operation)))));
 }
 
-/* 1: the state file is being written, and the end waits for that. Of an apply, the status says why it
- * could not be. */
+/* 1: the state file is being written, and the end waits for that. Of an apply, the status says why
+ * it could not be. */
 static int export_first(struct attempt *attempt, enum operation_phase phase, bool is_deletion,
                         struct reconcile_result *result, struct error *error)
 {
@@ -335,7 +335,7 @@ static void note_request(struct attempt *attempt)
     _cleanup_(request_done) struct request newest = {0};
 
     if (!api_is_deleting(run->object) &&
-        desk_newest_request(run->context->desk, &run->subject.key, &newest) &&
+        desk_newest_request(run->context->desk, &run->subject.key, NULL, &newest) &&
         !str_equal(newest.uid, run->hold.request))
         attempt->superseded_by = request_supersedes(&newest);
 }
@@ -400,7 +400,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
 {
     bool had_operation = attempt->operation;
     int64_t after =
-        had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry));
+        had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry, NULL));
     int r;
 
     if (after) {
@@ -409,7 +409,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     }
     r = advance(attempt, context, cancel, result, error);
     if (!attempt->operation)
-        quarantine_leave(context->quarantine, desk_key(attempt->entry),
+        quarantine_leave(context->quarantine, desk_key(attempt->entry, NULL),
                          had_operation && attempt_came_to_end(r, result));
     return r;
 }

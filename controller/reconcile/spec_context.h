@@ -8,9 +8,6 @@
 
 #include "controller/reconcile/run.h"
 
-/* There is something to read. */
-bool spec_context_is_gathered(const struct run *run);
-
 /*
  * Reads them with the rights of the Spec's ServiceAccount, into a scope's `context`, where what
  * comes from Secrets is sensitive, and its `context_error`: only resources whose runtime needs the

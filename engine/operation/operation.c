@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/condition.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/planning/planning.h"
@@ -201,12 +202,9 @@ void operation_plan(struct operation *operation, struct spec *spec)
 
 const struct plan *operation_get_plan(struct operation *operation)
 {
-    const struct plan *plan;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
-    plan = operation->is_planned ? operation->plan : NULL;
-    pthread_mutex_unlock(&operation->lock);
-    return plan;
+    return operation->is_planned ? operation->plan : NULL;
 }
 
 void operation_apply(struct operation *operation, const struct operation_apply *how)
@@ -251,22 +249,16 @@ void operation_cancel(struct operation *operation, const char *reason)
 
 enum operation_phase operation_phase(struct operation *operation)
 {
-    enum operation_phase phase;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
-    phase = operation->phase;
-    pthread_mutex_unlock(&operation->lock);
-    return phase;
+    return operation->phase;
 }
 
 bool operation_has_begun(struct operation *operation)
 {
-    bool has_begun;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
-    has_begun = operation->phase >= OPERATION_RUNNING && operation->stage != STAGE_BEGINNING;
-    pthread_mutex_unlock(&operation->lock);
-    return has_begun;
+    return operation->phase >= OPERATION_RUNNING && operation->stage != STAGE_BEGINNING;
 }
 
 enum operation_phase operation_wait(struct operation *operation)
@@ -285,10 +277,7 @@ enum operation_phase operation_wait(struct operation *operation)
 
 int operation_error(struct operation *operation, struct error *error)
 {
-    int r;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
-    r = err_copy(error, &operation->error);
-    pthread_mutex_unlock(&operation->lock);
-    return r;
+    return err_copy(error, &operation->error);
 }

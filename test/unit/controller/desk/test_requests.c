@@ -41,7 +41,7 @@ static void expect_newest(struct desk *desk, const char *uid, const char *note)
 {
     _cleanup_(request_done) struct request newest = {0};
 
-    EXPECT(desk_newest_request(desk, &web, &newest) == (uid != NULL), note);
+    EXPECT(desk_newest_request(desk, &web, NULL, &newest) == (uid != NULL), note);
     EXPECT_STR(newest.uid, uid, note);
 }
 
@@ -114,7 +114,7 @@ static void finds_the_newest(void)
         for (size_t r = 0; r < ARRAY_SIZE(tables[i].rows) && tables[i].rows[r].release; r++)
             add(desk, &tables[i].rows[r]);
         expect_newest(desk, tables[i].newest, tables[i].note);
-        EXPECT(desk_other_request(desk, &web, tables[i].newest, &other) ==
+        EXPECT(desk_newest_request(desk, &web, tables[i].newest, &other) ==
                    (tables[i].other != NULL),
                tables[i].note);
         EXPECT_STR(other.uid, tables[i].other, tables[i].note);
@@ -149,7 +149,7 @@ static void one_that_ended_does_not_come_back(void)
     desk_end_request(desk, &web, "1");
     add(desk, &undo);
     expect_newest(desk, "2", "the one that is left");
-    EXPECT(!desk_other_request(desk, &web, "2", NULL), "there is no other");
+    EXPECT(!desk_newest_request(desk, &web, "2", NULL), "there is no other");
     drop(desk, "a");
     add(desk, &(struct row)ROW("a", "3", LATE, "9"));
     desk_end_request(desk, &web, "1");

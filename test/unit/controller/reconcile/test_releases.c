@@ -512,9 +512,10 @@ static int look_at_the_desk(void *arg, const struct document_name *name, struct 
 {
     const struct spec_key release = {name->spec.namespace_name, name->item};
     struct desk *desk = arg;
-    struct desk_documents documents = desk_documents_of(desk, &release);
+    struct desk_documents documents = {0};
 
     (void)error;
+    desk_documents_of(desk, &release, &documents);
     EXPECT_INT(documents.count, 1, "it is known already");
     desk_documents_done(&documents);
     return 0;
