@@ -183,8 +183,8 @@ bool desk_sweep_is_due(struct desk *desk, const struct spec_key *spec, size_t li
 bool desk_is_collected(struct desk *desk, const struct spec_key *spec);
 void desk_set_collected(struct desk *desk, const struct spec_key *spec, bool is_collected);
 
-/* A note on the state file that was written for a Spec last (reconcile/spec_export.h), as long as it
- * is listed. NULL: none. */
+/* A note on the state file that was written for a Spec last (reconcile/spec_export.h), as long as
+ * it is listed. NULL: none. */
 void desk_note_exported(struct desk *desk, const struct spec_key *spec, const char *note);
 char *desk_exported(struct desk *desk, const struct spec_key *spec); /* a copy; free() */
 

@@ -45,7 +45,7 @@ struct attempt {
     struct operation *operation; /* NULL: there is none. Only attempt.c sets it */
     struct errand *errand; /* what the operation does for it (errand.h), which owns it; or NULL */
     bool is_exported;      /* the state file of Terraform is written, or must not be waited for */
-    struct ledger *ledger;       /* open State, from before there is an operation; or NULL */
+    struct ledger *ledger; /* open State, from before there is an operation; or NULL */
     char *superseded_by; /* why the operation ends before its time, though its object is as it was;
                             NULL: it does not */
     struct run run;
