@@ -38,8 +38,8 @@ struct store_check *store_check_new(const struct store_check_config *config);
 void store_check_free(struct store_check *check);
 DEFINE_CLEANUP(struct store_check *, store_check_free)
 
-/* Raises identity and claim, unless they do not match, and opens or shuts the gate. What may heal by
- * itself is tried for a while, so that not all Specs hear of a moment. stop: NULL: none. */
+/* Raises identity and claim, unless they do not match, and opens or shuts the gate. What may heal
+ * by itself is tried for a while, so that not all Specs hear of a moment. stop: NULL: none. */
 void store_check_begin(struct store_check *check, struct cancel *stop);
 /* Looks again, if it is time to. Fits ticker_new(). arg: the check. */
 void store_check_tick(void *arg);

@@ -23,8 +23,9 @@ int file_error(const char *what, const char *path, struct error *error)
 
     if (number == EACCES || number == EPERM || number == EROFS)
         return err_set(error, ERR_FORBIDDEN, NULL, "%s %s: %s", what, path, why);
-    return err_set(error, ERR_UNAVAILABLE, number == ENOSPC || number == EDQUOT ? STORE_NO_SPACE : NULL,
-                   "%s %s: %s", what, path, why);
+    return err_set(error, ERR_UNAVAILABLE,
+                   number == ENOSPC || number == EDQUOT ? STORE_NO_SPACE : NULL, "%s %s: %s", what,
+                   path, why);
 }
 
 int file_corrupt(const char *path, const char *how, struct error *error)
