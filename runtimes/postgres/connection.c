@@ -120,33 +120,30 @@ int postgres_connect(const struct postgres_place *place, const struct postgres_w
     _cleanup_(str_free_secret_p) char *password = NULL;
     struct postgres_connection *connection;
     int r = postgres_place_password(place, &password, error);
-    /* libpq takes what is NULL or empty from the environment (PGSSLCERT, …), or its default. */
-    const char *const names[] = {"host",
-                                 "port",
-                                 "dbname",
-                                 "user",
-                                 "password",
-                                 "sslmode",
-                                 "sslrootcert",
-                                 "sslcert",
-                                 "sslkey",
-                                 "application_name",
-                                 "client_encoding",
-                                 "tcp_user_timeout",
-                                 NULL};
-    const char *const values[] = {place->host,
-                                  place->port,
-                                  place->database,
-                                  place->user,
-                                  password,
-                                  place->sslmode,
-                                  place->sslrootcert,
-                                  place->sslcert,
-                                  place->sslkey,
-                                  "kusion-operator",
-                                  "UTF8",
-                                  "30000",
-                                  NULL};
+    /* libpq takes what is NULL or empty from the environment (PGSSLCERT, …), or its default. A
+     * standby would answer with what was true a moment ago. */
+    const char *const names[] = {
+        "host",
+        "port",
+        "dbname",
+        "user",
+        "password",
+        "sslmode",
+        "sslrootcert",
+        "sslcert",
+        "sslkey",
+        "target_session_attrs",
+        "application_name",
+        "client_encoding",
+        "tcp_user_timeout",
+        NULL,
+    };
+    const char *const values[] = {
+        place->host,   place->port,    place->database,    place->user,
+        password,      place->sslmode, place->sslrootcert, place->sslcert,
+        place->sslkey, "primary",      "kusion-operator",  "UTF8",
+        "30000",       NULL,
+    };
 
     if (r < 0)
         return r;

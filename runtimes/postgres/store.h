@@ -5,8 +5,9 @@
  * kusion.entry. Each write draws a random version. A change is one statement that names the version
  * which the handle saw, in a transaction of its own:
  *
- *     BEGIN, limits of time, the statement    one round trip: the server answers that it can be
- * done the call's permit COMMIT                                  one round trip
+ *     BEGIN, limits of time, the statement   one round trip: the server answers that it can be done
+ *     the call's permit
+ *     COMMIT                                  one round trip
  *
  * So a change is in doubt only where COMMIT was sent and not answered. Until that is decided, the
  * open transaction has the row's lock (or, of a create, the key's place in the index), and the next
@@ -55,7 +56,8 @@
  *
  *     postgres://USER@HOST[:PORT]/DATABASE[?NAME=VALUE[&…]]
  *
- * with %XX for other characters. HOST is a name, an IPv4 address, or an IPv6 address in brackets.
+ * with %XX for other characters. HOST is a name, an IPv4 address, or an IPv6 address in brackets;
+ * or several names with commas between, of which the first that answers and is the primary is used.
  * There is no password in it, because command lines are seen by others. NAME is one of:
  *   passfile     a file with the password and nothing else; a newline at its end does not count. It
  *                is read for each connection, so it may change

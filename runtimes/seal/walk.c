@@ -42,7 +42,8 @@ static int list_names(struct store *inner, const struct store_call *call, struct
     int r = 0;
 
     for (int kind = 0; kind < DOCUMENT_KINDS && r >= 0; kind++)
-        r = inner->ops->list(inner, (enum document_kind)kind, NULL, add_name, ret, call, error);
+        if (kind != DOCUMENT_STORE) /* the identity is in clear, for whoever has no key */
+            r = inner->ops->list(inner, (enum document_kind)kind, NULL, add_name, ret, call, error);
     return r;
 }
 

@@ -17,7 +17,7 @@ void desk_done(struct desk *desk);
 void desk_close(struct desk *desk);
 
 /* Each gives the code. */
-int desk_write(struct desk *desk, const char *text); /* the open part; the secret part is "secret" */
+int desk_write(struct desk *desk, const char *text); /* the open part; the other is "secret" */
 int desk_append(struct desk *desk, const char *text);
 int desk_remove(struct desk *desk);
 /* *ret: the open part and the entries, with blanks between; free(). NULL after an error. */

@@ -95,7 +95,7 @@ struct store *server_attach_changed(enum server_way way, const struct server_cha
     const struct postgres_place *place = &places[way];
 
     return postgres_store_new(&(struct postgres_config){
-        .host = place->host,
+        .host = change->host ? change->host : place->host,
         .port = change->port ? change->port : place->port,
         .database = change->database ? change->database : database,
         .user = change->user ? change->user : place->user,

@@ -18,7 +18,7 @@ bool server_begin(enum server_way way);
 struct store *server_attach(void *way);
 /* The same by another host or port, or with another value of a parameter; NULL: as it is. */
 struct server_change {
-    const char *port, *database, *user, *passfile, *sslmode, *sslrootcert;
+    const char *host, *port, *database, *user, *passfile, *sslmode, *sslrootcert;
 };
 struct store *server_attach_changed(enum server_way way, const struct server_change *change);
 const char *server_port(enum server_way way);

@@ -47,7 +47,6 @@ static void expect_error(const struct error *error, int code, const char *reason
 
 static void tells_why_it_cannot_connect(void)
 {
-    _cleanup_free_ char *other_ca = NULL;
     const struct {
         const char *note;
         struct server_change change;
@@ -75,6 +74,19 @@ static void tells_why_it_cannot_connect(void)
         desk_read_by(server_attach_changed(directly, &rows[i].change), &text, &error);
         expect_error(&error, rows[i].code, rows[i].reason, rows[i].note);
     }
+}
+
+/* Nobody listens at the first of them. */
+static void takes_the_host_that_answers(void)
+{
+    const struct server_change change = {.host = "127.0.0.9,localhost"};
+    struct error error = {0};
+    char *text = NULL;
+
+    if (!server_begin(directly))
+        return;
+    EXPECT_INT(desk_read_by(server_attach_changed(directly, &change), &text, &error), ERR_NOT_FOUND,
+               error.message);
 }
 
 /* Makes a certificate of the server that ended an hour ago, or is valid for an hour. */
@@ -385,7 +397,7 @@ static void asks_the_permit_right_before_commit(void)
     desk_done(&desk);
 }
 
-SUITE(postgres_refusals, TEST(tells_why_it_cannot_connect),
+SUITE(postgres_refusals, TEST(tells_why_it_cannot_connect), TEST(takes_the_host_that_answers),
       TEST(a_certificate_that_expired_is_refused), TEST(a_right_that_is_withdrawn_is_refused),
       TEST(tables_that_were_dropped_are_no_absent_documents),
       TEST(a_database_that_was_dropped_is_no_absent_document), TEST(a_full_disk_loses_nothing),

@@ -53,8 +53,10 @@ static void keeps_the_contract_by_pgbouncer(void)
     check_contract(SERVER_BY_PGBOUNCER);
 }
 
+/* Of what the scenarios leave, people see each in the view, too. */
 static void check_history(enum server_way way)
 {
+    _cleanup_free_ char *seen = NULL;
     struct store *store;
 
     if (!server_begin(way))
@@ -62,6 +64,10 @@ static void check_history(enum server_way way)
     store = server_attach(&way);
     history_contract_check_store(store);
     store->ops->free(store);
+    seen = server_sql("SELECT count(*) > 3 AND bool_and(operation <> '' AND"
+                      " release ->> 'revision' = revision AND"
+                      " release #>> '{spec,name}' = spec) FROM kusion.releases");
+    EXPECT_STR(seen, "t", "the view");
 }
 
 static void history_keeps_its_contract(void)
