@@ -300,7 +300,7 @@ void chain_races_run_killed(struct chain_server *server, const char *folder, uns
            time(NULL) < until) {
         unsigned victim = draw(WRITERS + 1);
 
-        usleep(5000 + draw(150000));
+        usleep(50000 + draw(600000));
         if (victim == WRITERS) {
             restart(&process);
             restarts++;
