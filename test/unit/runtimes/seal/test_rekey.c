@@ -335,8 +335,28 @@ static void keys_change_under_load(void)
     desk_done(&desk);
 }
 
+/* Whoever has no key must find it, too. */
+static void the_identity_of_the_store_stays_in_clear(void)
+{
+    static const struct document_name identity = {DOCUMENT_STORE, {"kusion", "store"}, NULL};
+    struct document found = DOCUMENT_INIT;
+    struct store *below;
+    struct desk desk;
+
+    desk_init(&desk, NULL);
+    below = memory_store_new(desk.medium);
+    EXPECT_INT(tamper_write(below, &identity, "id", "", NULL, NULL), 0, "written");
+    attach(&desk, ",identity", SEAL_ALL);
+    expect_rekeyed(&desk, 0, 0, "nothing to seal");
+    EXPECT_INT(tamper_read(below, &identity, &found, NULL), 0, "read");
+    EXPECT_STR(found.open.data, "id", "as it was");
+    document_done(&found);
+    below->ops->free(below);
+    desk_done(&desk);
+}
+
 SUITE(seal_rekey, TEST(all_documents_get_the_key_that_seals),
       TEST(entries_are_written_anew_with_their_document), TEST(what_was_not_sealed_is_sealed),
       TEST(a_document_that_fails_is_told_and_the_others_go_on),
       TEST(without_a_key_nothing_is_written), TEST(a_process_that_is_killed_loses_nothing),
-      TEST(keys_change_under_load))
+      TEST(keys_change_under_load), TEST(the_identity_of_the_store_stays_in_clear))
