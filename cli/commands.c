@@ -130,13 +130,13 @@ const struct command cli_commands[] = {
     },
     {
         .name = "show",
-        .arguments = "NAME@N | RELEASE",
+        .arguments = "NAME@N | RELEASE | -f FILE",
         .summary = "Shows an operation: its plan, and what became of it",
-        .options = "full show-unchanged",
+        .options = "filename full show-unchanged",
         .formats = "json",
         .example = "kubectl kusion show web@7\n"
-                   "kubectl kusion show web-7\n",
-        .least = 1,
+                   "kubectl kusion show web-7\n"
+                   "kubectl get releases -o json | kubectl kusion show -f -\n",
         .most = 1,
         .run = run_show,
     },

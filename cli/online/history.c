@@ -3,10 +3,9 @@
 #include "cli/frame/table.h"
 #include "cli/online/names.h"
 #include "cli/online/online.h"
+#include "cli/online/operation.h"
 #include "cli/online/plan_view.h"
 #include "cli/online/revisions.h"
-#include "cli/online/rows.h"
-#include "engine/base/duration.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "runtimes/io/clock.h"
@@ -33,35 +32,6 @@ static char *changes_of(const struct value *release)
     return buf_take(&text);
 }
 
-static int64_t time_at(const struct value *release, const char *key)
-{
-    return timestamp_parse(object_text(release, "", "status", key, NULL));
-}
-
-static char *took_of(const struct value *release)
-{
-    int64_t began = time_at(release, "createTime"), ended = time_at(release, "modifiedTime");
-
-    if (!began || !release_has_ended(release) || ended < began)
-        return str_new("-");
-    return duration_show(ended - began);
-}
-
-static char *operation_of(const struct value *release)
-{
-    const char *operation = object_text(release, "", "spec", "operation", NULL);
-    int64_t to = object_int(release, 0, "spec", "toRevision", NULL);
-
-    return to ? str_printf("%s to %lld", operation, (long long)to) : str_new(operation);
-}
-
-static enum style style_of(const char *phase)
-{
-    if (str_equal(phase, "succeeded"))
-        return STYLE_GOOD;
-    return str_equal(phase, "failed") ? STYLE_BAD : STYLE_WARN;
-}
-
 /* ---- The table ---- */
 
 static bool is_preview(const struct value *release)
@@ -80,15 +50,15 @@ static void add_row(struct table *table, const struct value *release, int64_t in
     int64_t revision = object_int(release, 0, "status", "revision", NULL);
     const char *phase = object_text(release, "-", "status", "phase", NULL);
     const char *summary = object_text(release, "", "status", "summary", NULL);
-    _cleanup_free_ char *changes = changes_of(release), *took = took_of(release);
-    _cleanup_free_ char *operation = operation_of(release);
+    _cleanup_free_ char *changes = changes_of(release), *took = operation_took(release);
+    _cleanup_free_ char *operation = operation_name(release);
     _cleanup_free_ char *age =
         age_since(timestamp_parse(object_text(release, "", "metadata", "creationTimestamp", NULL)),
                   system_clock.now(&system_clock));
 
     table_add(table, STYLE_PLAIN, revision ? "%lld" : "-", (long long)revision);
     table_add(table, STYLE_PLAIN, "%s", operation);
-    table_add(table, style_of(phase), "%s", phase);
+    table_add(table, operation_style(phase), "%s", phase);
     table_add(table, STYLE_PLAIN, "%s", changes);
     table_add(table, STYLE_PLAIN, "%s", took);
     table_add(table, STYLE_PLAIN, "%s", age);
@@ -157,80 +127,5 @@ int run_history(struct cli *cli, struct error *error)
         show_json(cli, &releases);
     else
         show_table(cli, spec, &releases);
-    return EXIT_DONE;
-}
-
-/* ---- show ---- */
-
-static void show_release(struct cli *cli, const struct value *release)
-{
-    struct plan_view view = {cli->options.full, cli->options.show_unchanged};
-    const struct value *ready = condition_of(release, "Ready");
-    const char *message = object_text(ready, "", "message", NULL);
-    _cleanup_free_ char *line = first_line(message), *operation = operation_of(release);
-    _cleanup_free_ char *took = took_of(release);
-    const char *approver = object_text(release, NULL, "status", "approval", "manager", NULL);
-
-    output_paint(&cli->out, STYLE_BOLD, "%s/%s", object_namespace(release), object_name(release));
-    output_add(&cli->out, "   %s   revision %lld   of generation %lld", operation,
-               (long long)object_int(release, 0, "status", "revision", NULL),
-               (long long)object_int(release, 0, "status", "specGeneration", NULL));
-    output_paint(&cli->out, style_of(object_text(release, "", "status", "phase", NULL)), "   %s",
-                 object_text(release, "not begun", "status", "phase", NULL));
-    if (!str_equal(took, "-"))
-        output_add(&cli->out, "   took %s", took);
-    if (approver)
-        output_add(&cli->out, "   approved by %s", approver);
-    output_end(&cli->out);
-    plan_view_results(&cli->out, release, &view);
-    if (value_path(release, "status", "plan", NULL))
-        plan_view_summary(&cli->out, release);
-    output_line(&cli->out, "%s", line);
-}
-
-/* NAME is a Release, NAME@N a revision of a Spec, a Spec's name its latest. */
-static int find_release(struct session *session, const struct target *target,
-                        const struct value **ret, struct error *error)
-{
-    _cleanup_(objects_done) struct objects releases = {0};
-    int r;
-
-    if (target->revision)
-        return revision_get(session, target, target->revision, ret, error);
-    if (release_get(session, target->namespace_name, target->name, ret, NULL) == 0)
-        return 0;
-    r = release_list(session, target, &releases, error);
-    for (size_t i = releases.count; r == 0 && i-- > 0;)
-        if (release_is_record(releases.items[i])) {
-            *ret = value_ref(releases.items[i]);
-            return 0;
-        }
-    if (r < 0)
-        return r;
-    err_set(error, ERR_NOT_FOUND, "NotFound",
-            "there is no Release \"%s\" in the namespace %s, and "
-            "no Spec of that name that has one",
-            target->name, target->namespace_name);
-    err_hint(error, "kubectl kusion status -n %s", target->namespace_name);
-    return ERR_NOT_FOUND;
-}
-
-int run_show(struct cli *cli, struct error *error)
-{
-    _cleanup_(session_done) struct session session = {0};
-    _cleanup_(target_done) struct target target = {0};
-    _cleanup_value_ const struct value *release = NULL;
-    int r = session_open(cli, &session, error);
-
-    if (r == 0)
-        r = target_parse(&session, cli->arguments[0], &target, error);
-    if (r == 0)
-        r = find_release(&session, &target, &release, error);
-    if (r < 0)
-        return r;
-    if (str_equal(cli->options.output, "json"))
-        output_json(&cli->out, release, true);
-    else
-        show_release(cli, release);
     return EXIT_DONE;
 }
