@@ -44,8 +44,8 @@ static void tell(struct asking *asking, const struct place_in *place, const char
     const char *first = value_get_string(value_at(causes, 0), "field");
     _cleanup_free_ char *field = first ? str_new(first) : field_in(error->message);
     const char *path = place->path;
-    _cleanup_free_ char *at = str_printf("%s%s%s%s", path, *path && (*prefix || field) ? "." : "",
-                                         prefix, field ? field : "");
+    _cleanup_free_ char *at = str_printf("%s%s%s%s%s", path, *path && (*prefix || field) ? "." : "",
+                                         prefix, *prefix && field ? "." : "", field ? field : "");
     const struct place_in in = {place->document, at};
     bool is_unknown = error->code == ERR_FORBIDDEN || err_is_transient(error->code);
 
@@ -130,7 +130,7 @@ static void ask_object(struct asking *asking, const struct convert_item *item,
         r = ask(asking, (struct kube_ref){kind, kind->namespaced ? own : NULL, name, NULL}, body,
                 &causes, &error);
     if (r < 0)
-        tell(asking, &item->place, item->is_entry ? "attributes." : "", label, &error, causes);
+        tell(asking, &item->place, item->is_entry ? "attributes" : "", label, &error, causes);
 }
 
 static void ask_item(struct asking *asking, const struct convert_item *item)

@@ -97,6 +97,20 @@ def test_waves_and_hooks_of_argo_cd():
     assert "warning  ConfigMap/fail  is left out" in said
 
 
+@pytest.mark.parametrize("order", ["waves", "refs"])
+def test_large_waves_have_one_that_is_made_last(order):
+    wave = {"argocd.argoproj.io/sync-wave": "1"}
+    first = [manifest(f"a{i}") for i in range(400)] + [manifest("user", "Pod", spec={"volumes": [
+        {"configMap": {"name": "a399"}}]})] + [manifest("z")]
+    made, _ = convert([*first, *(manifest(f"b{i}", annotations=wave) for i in range(300))], "--order", order)
+    found = needs(made)
+    assert all(found[f"b{i}"] == {"z"} for i in range(300))
+    assert found["z"] == {f"a{i}" for i in range(400)} | {"user"}
+    assert found["user"] == ({"a399"} if order == "refs" else set())
+    text = run(yaml.safe_dump_all([*first, *(manifest(f"b{i}", annotations=wave) for i in range(300))])).stdout
+    assert kusion("validate", "-f", "-", input=text).returncode == 0
+
+
 def test_a_wave_that_is_no_number_is_told():
     _, said = convert([manifest("a", annotations={"argocd.argoproj.io/sync-wave": "soon"})])
     assert 'stdin:5:5  warning  ConfigMap/a  argocd.argoproj.io/sync-wave: "soon" is not a whole number' in said

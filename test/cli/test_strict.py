@@ -47,7 +47,7 @@ def test_one_that_is_right(shell, write):
 @pytest.mark.parametrize("before, after, line, told", [
     ("replicas: 0", "replicass: 0", "spec.yaml:20:9  error  Deployment/web  ", "replicass"),
     ("image: web}", "image: web, ports: [{containerPort: 70000}]}", "spec.yaml:24:64  error  Deployment/web  ", "must be between 1 and 65535"),
-    ("apps/v1", "apps/v9", "spec.yaml:12:5  error  Deployment/web  ", "apps/v9"),
+    ("apps/v1", "apps/v9", "spec.yaml:15:5  error  Deployment/web  ", "no kind Deployment in apps/v9"),
 ])
 def test_the_api_server_says_what_only_it_knows(shell, write, before, after, line, told):
     write(SPEC.replace(before, after))
