@@ -239,14 +239,15 @@ const struct command cli_commands[] = {
         .arguments = "-f FILE",
         .summary =
             "Says what is wrong with Specs, Kusion specs or manifests, with file, line and column",
-        .about = "It needs no cluster. Several Specs are checked each by itself, manifests "
+        .about = "It needs no cluster, but for --strict. Several Specs are checked each by itself, "
+                 "manifests "
                  "together, as the Spec\n"
                  "that `convert` would make of them. Exit code 1: there are errors.\n",
-        .options = "filename kustomize recursive namespace order",
+        .options = "filename kustomize recursive order strict",
         .formats = "json|github|sarif",
         .example = "kubectl kusion validate -f deploy/\n"
-                   "kubectl kusion validate -k overlays/prod -o github\n",
-        .is_offline = true,
+                   "kubectl kusion validate -k overlays/prod -o github\n"
+                   "kubectl kusion validate -f deploy/ --strict\n",
         .most = UINT_MAX,
         .run = run_validate,
     },
