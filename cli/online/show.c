@@ -83,8 +83,8 @@ static int find_release(struct session *session, const struct target *target,
 
 static int print(struct cli *cli, const struct value *release)
 {
-    if (str_equal(cli->options.output, "json"))
-        output_json(&cli->out, release, true);
+    if (cli_wants_data(cli))
+        cli_print_data(cli, release);
     else
         show_release(cli, release);
     return EXIT_DONE;

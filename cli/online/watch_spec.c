@@ -196,8 +196,7 @@ static void tell_lines(struct watcher *watcher, const struct value *spec,
     }
     for (size_t i = 0; has_rows(record) && i < rows->count; i++)
         line_of_row(watcher, spec, &rows->items[i]);
-    /* Of a plan that was just approved, this is no news. */
-    if (is_current && !(watcher->watch->goal == WATCH_APPROVED && standing.rank == STANDING_WAITS))
+    if (is_current)
         line_of_spec(watcher, spec, record, &standing, rows_have_failed(rows));
     output_flush(watcher->out);
 }
@@ -238,13 +237,15 @@ static bool is_current(const struct value *spec, int64_t generation)
            value_int(value_get(ready, "observedGeneration"), -1) >= generation;
 }
 
-/* The plan that waits has its verdict, which the operator has not seen yet. */
+/* A plan waits, and has its verdict, which the operator has not seen yet: it is no news. */
 static bool is_decided(const struct snapshot *snapshot)
 {
     const struct value *record = latest_record(&snapshot->releases, 0);
+    struct standing standing = standing_of(snapshot->spec, system_clock.now(&system_clock));
 
-    return object_text(record, NULL, "spec", "approvedPlan", NULL) ||
-           value_bool(value_path(record, "spec", "rejected", NULL), false);
+    return standing.rank == STANDING_WAITS &&
+           (object_text(record, NULL, "spec", "approvedPlan", NULL) ||
+            value_bool(value_path(record, "spec", "rejected", NULL), false));
 }
 
 /* -1: it goes on. */
@@ -382,7 +383,7 @@ static void tell(struct watcher *watcher, const struct snapshot *snapshot,
     const struct watch_spec *watch = watcher->watch;
     const struct value *record = request ? record_of_request(snapshot, request)
                                          : latest_record(&snapshot->releases, watch->generation);
-    bool is_ours = is_current(snapshot->spec, watch->generation) &&
+    bool is_ours = is_current(snapshot->spec, watch->generation) && !is_decided(snapshot) &&
                    (!watch->request || has_begun(snapshot->spec, record));
     struct rows rows;
 
