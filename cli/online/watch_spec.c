@@ -397,9 +397,9 @@ static void tell(struct watcher *watcher, const struct snapshot *snapshot,
     const struct watch_spec *watch = watcher->watch;
     const struct value *record = request ? record_of_request(snapshot, request)
                                          : latest_record(&snapshot->releases, watch->generation);
-    bool is_early =
-        !is_last && is_behind(snapshot, EXIT_DONE) &&
-        standing_of(snapshot->spec, system_clock.now(&system_clock)).rank != STANDING_BUSY;
+    enum standing_rank rank = standing_of(snapshot->spec, system_clock.now(&system_clock)).rank;
+    bool is_early = !is_last && rank != STANDING_BUSY &&
+                    is_behind(snapshot, rank == STANDING_WAITS ? EXIT_WAITS : EXIT_DONE);
     bool is_ours = is_current(snapshot->spec, watch->generation) && !is_decided(snapshot) &&
                    !is_early && (!watch->request || has_begun(snapshot->spec, record));
     struct rows rows;

@@ -94,3 +94,11 @@ def test_a_stopped_operator_is_told(shell, operator):
         eventually(lambda: "no operator is at work" in shell.type("kubectl kusion doctor").text)
     finally:
         operator.thaw()
+
+
+def test_a_plan_that_waits_is_told_by_those_who_watch(shell):
+    shell.type("kubectl kusion apply -f manual.yaml --watch").must(code=4)
+    said = shell.type("timeout 3 kubectl kusion status manual --watch").text
+    assert "AwaitingApproval  1 to create" in said, said
+    said = shell.type("timeout 3 kubectl kusion status --watch").text
+    assert f"‖ {shell.namespace}/manual  AwaitingApproval  1 to create" in said, said
