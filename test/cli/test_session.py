@@ -54,6 +54,15 @@ def test_kubeconfigs_are_merged(shell):
     assert "there is no kubeconfig" in said and "next:" in said, said
 
 
+def test_the_systems_certificates_count_where_none_is_named(shell):
+    shell.type("kubectl config view --flatten -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' "
+               "--raw | base64 -d > ca.pem").must()
+    shell.type("sed -i /certificate-authority/d kubeconfig").must()
+    said = shell.type("kubectl kusion status").must(code=1)
+    assert "certificate" in said and "next:" in said, said
+    shell.type("SSL_CERT_FILE=$PWD/ca.pem kubectl kusion status").must()
+
+
 def test_only_results_of_what_was_applied_are_told(shell):
     """Nothing that is said is of the generation before, however fast changes follow each other."""
     shell.type("kubectl kusion apply -f web.yaml --watch").must()
