@@ -10,7 +10,8 @@
 #include "cli/online/online.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
-#include "runtimes/kubernetes/group.h"
+
+static const struct kube_kind specs = {"api.kusion.io/v1", "Spec", "specs", true};
 
 struct asking {
     struct session *session;
@@ -157,7 +158,7 @@ static void ask_spec(struct asking *asking, const struct convert_head *head)
 
     if (!head->is_spec || !*object_name(head->document))
         return;
-    if (ask(asking, (struct kube_ref){&kube_specs, own, object_name(head->document), NULL}, body,
+    if (ask(asking, (struct kube_ref){&specs, own, object_name(head->document), NULL}, body,
             &causes, &error) < 0)
         tell(asking, &head->place, "", NULL, &error, causes);
 }

@@ -323,6 +323,19 @@ def test_what_is_no_state_file_is_refused(text):
     assert result.returncode == 1 and "not a state file of Terraform, version 4" in result.stderr
 
 
+def test_hostile_annotations_have_their_place():
+    text = ("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n"
+            '    "kapp.k14s.io/change-rule\\e[2J]x": "y\\u202e"\n')
+    result = run(text)
+    assert result.returncode == 0 and not {"\x1b", "\u202e"} & set(result.stdout + result.stderr)
+    assert result.stderr.startswith("stdin:6:5  warning  ConfigMap/a  kapp.k14s.io/change-rule"), result.stderr
+
+
+def test_one_that_no_spec_can_hold():
+    result = run(yaml.safe_dump(manifest("a", data={"a": "x" * 1_500_000})), "--split", "3")
+    assert result.returncode == 1 and "v1:ConfigMap:apps:a alone is 1.43 MiB" in result.stderr
+
+
 @pytest.mark.parametrize("arguments, said", [
     (["--order", "some"], "none of waves, refs and none"), (["--to", "x"], "none of spec, manifests and kusion"),
     (["--from", "x"], '--from: "x" is not tfstate'), (["--schemas", "x"], "--schemas goes with"),
