@@ -11,7 +11,7 @@ const struct command cli_commands[] = {
         .arguments = "[NAME]",
         .summary = "Shows how Specs are: one, those of the namespace, or all (-A), worst first",
         .options = "all-namespaces selector watch pods failed events",
-        .formats = "json|wide|name",
+        .formats = "json|yaml|wide|name",
         .example = "kubectl kusion status -A\n"
                    "kubectl kusion status web --pods\n"
                    "kubectl kusion status web --watch\n",
@@ -28,7 +28,7 @@ const struct command cli_commands[] = {
             "it may not do shows, too.\n",
         .options = "filename kustomize to-revision destroy full show-unchanged detailed-exitcode "
                    "service-account name order timeout",
-        .formats = "json",
+        .formats = "json|yaml",
         .example = "kubectl kusion preview web\n"
                    "kubectl kusion preview -f web.yaml\n"
                    "kubectl kusion preview web --to-revision 7\n",
@@ -133,7 +133,7 @@ const struct command cli_commands[] = {
         .arguments = "NAME@N | RELEASE | -f FILE",
         .summary = "Shows an operation: its plan, and what became of it",
         .options = "filename full show-unchanged",
-        .formats = "json",
+        .formats = "json|yaml",
         .example = "kubectl kusion show web@7\n"
                    "kubectl kusion show web-7\n"
                    "kubectl get releases -o json | kubectl kusion show -f -\n",
@@ -219,7 +219,7 @@ const struct command cli_commands[] = {
         .name = "state show",
         .arguments = "NAME",
         .summary = "Shows which objects are recorded as a Spec's",
-        .formats = "json",
+        .formats = "json|yaml",
         .example = "kubectl kusion state show web\n",
         .least = 1,
         .most = 1,
@@ -239,14 +239,15 @@ const struct command cli_commands[] = {
         .arguments = "-f FILE",
         .summary =
             "Says what is wrong with Specs, Kusion specs or manifests, with file, line and column",
-        .about = "It needs no cluster. Several Specs are checked each by itself, manifests "
+        .about = "It needs no cluster, but for --strict. Several Specs are checked each by itself, "
+                 "manifests "
                  "together, as the Spec\n"
                  "that `convert` would make of them. Exit code 1: there are errors.\n",
-        .options = "filename kustomize recursive namespace order",
+        .options = "filename kustomize recursive order strict",
         .formats = "json|github|sarif",
         .example = "kubectl kusion validate -f deploy/\n"
-                   "kubectl kusion validate -k overlays/prod -o github\n",
-        .is_offline = true,
+                   "kubectl kusion validate -k overlays/prod -o github\n"
+                   "kubectl kusion validate -f deploy/ --strict\n",
         .most = UINT_MAX,
         .run = run_validate,
     },

@@ -259,7 +259,7 @@ static void check_size(struct subject *subject)
         str_printf("the Spec is %.2f MiB as JSON, and the limit is %.2f MiB: kubectl kusion "
                    "convert --split %zu makes several",
                    (double)text.length / (1 << 20), (double)LIMIT_SPEC_BYTES / (1 << 20),
-                   text.length / LIMIT_SPEC_BYTES + 2);
+                   text.length / LIMIT_SPEC_BYTES + 1);
     tell(subject, SEVERITY_ERROR, "TooLarge", NULL, SIZE_MAX, message);
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cli/convert/candidate.h"
+#include "engine/base/path.h"
 #include "engine/base/str.h"
 
 #define KEEPS                                                                                     \
@@ -89,11 +90,19 @@ struct place_in candidate_annotation_place(const struct candidates *all,
                                            const struct candidate *candidate, const char *key)
 {
     const struct place_in *place = &candidate->item->place;
-    const char *in = candidate->item->is_entry ? "attributes." : "";
+    struct place_in made = {.document = place->document};
+    struct path path;
 
-    return (struct place_in){place->document,
-                             arena_printf(all->arena, "%s%s%smetadata.annotations[%s]", place->path,
-                                          *place->path ? "." : "", in, key)};
+    path_init(&path);
+    if (candidate->item->is_entry)
+        path_push_key(&path, "attributes");
+    path_push_key(&path, "metadata");
+    path_push_key(&path, "annotations");
+    path_push_key(&path, key);
+    made.path =
+        arena_printf(all->arena, "%s%s%s", place->path, *place->path ? "." : "", path_text(&path));
+    path_done(&path);
+    return made;
 }
 
 void candidate_drop_annotation(struct candidate *candidate, const char *key)

@@ -33,6 +33,8 @@
 #define HELM_WEIGHT "helm.sh/hook-weight"
 
 #define NAMES_SHOWN 3
+/* Of two groups, pairs that are written one by one; more have a gate (find_gate()). */
+#define PAIRS_WRITTEN 200
 
 /* The words of a list with commas, without the blanks around them. */
 struct words {
@@ -312,24 +314,86 @@ static void tell_edge(const struct candidates *all, struct candidate *const *bef
                  then, n_after > 1 ? "depend" : "depends", first);
 }
 
+/* Those that are due together; borrowed. */
+struct group {
+    struct candidate **items;
+    size_t count;
+};
+
+/* Marks those of the group that another one of it depends on. free(). */
+static bool *find_needed(const struct candidates *all, const struct group *group)
+{
+    bool *needed = NEW_ARRAY(bool, all->count + 1);
+
+    for (size_t i = 0; i < group->count; i++)
+        for (size_t k = 0; k < group->items[i]->n_depends_on; k++) {
+            const struct candidate *on = strmap_get(&all->by_id, group->items[i]->depends_on[k]);
+
+            if (on)
+                needed[on - all->items] = true;
+        }
+    return needed;
+}
+
+/*
+ * Of a large group, the one that is made last: it depends on all others, and who comes later on it
+ * alone. That is one dependency for each object, in place of one for each pair. NULL: there is none
+ * on which no other depends.
+ */
+static struct candidate *find_gate(const struct candidates *all, const struct group *group)
+{
+    bool *needed = find_needed(all, group);
+    struct candidate *gate = NULL;
+
+    for (size_t i = group->count; !gate && i > 0; i--) {
+        struct candidate *candidate = group->items[i - 1];
+
+        if (!needed[candidate - all->items] && !object_ref_is_namespace(&candidate->ref) &&
+            !object_ref_is_definition(&candidate->ref))
+            gate = candidate;
+    }
+    free(needed);
+    return gate;
+}
+
+static void depend_on_all(struct candidate *candidate, const struct group *group)
+{
+    for (size_t i = 0; i < group->count; i++)
+        candidate_depend(candidate, group->items[i]);
+}
+
+static void take_edge(const struct candidates *all, const struct group *before,
+                      const struct group *after)
+{
+    struct candidate *gate =
+        before->count * after->count > PAIRS_WRITTEN ? find_gate(all, before) : NULL;
+
+    if (gate)
+        depend_on_all(gate, before);
+    for (size_t i = 0; i < after->count; i++)
+        if (gate)
+            candidate_depend(after->items[i], gate);
+        else
+            depend_on_all(after->items[i], before);
+    tell_edge(all, before->items, before->count, after->items, after->count);
+}
+
 static void take_groups(const struct candidates *all)
 {
     struct candidate **due = NEW_ARRAY(struct candidate *, all->count + 1);
-    size_t n = 0, before = 0;
+    struct group before = {0}, group;
+    size_t n = 0;
 
     for (size_t i = 0; i < all->count; i++)
         if (is_in_a_group(&all->items[i]))
             due[n++] = &all->items[i];
     qsort(due, n, sizeof(*due), by_time);
-    for (size_t from = 0, to; from < n; before = from, from = to) {
-        for (to = from + 1; to < n && is_same_time(due[to], due[from]);)
-            to++;
-        if (from == 0)
-            continue;
-        for (size_t i = from; i < to; i++)
-            for (size_t k = before; k < from; k++)
-                candidate_depend(due[i], due[k]);
-        tell_edge(all, due + before, from - before, due + from, to - from);
+    for (size_t from = 0; from < n; from += group.count, before = group) {
+        group = (struct group){due + from, 1};
+        while (from + group.count < n && is_same_time(due[from + group.count], due[from]))
+            group.count++;
+        if (before.count)
+            take_edge(all, &before, &group);
     }
     free(due);
 }
@@ -404,9 +468,9 @@ void order_take(struct candidates *all, enum convert_order order)
         take_written(all, &all->items[i], DEPENDS_ON);
         take_written(all, &all->items[i], OWN_DEPENDS);
     }
-    take_groups(all);
     if (order == ORDER_REFS)
         take_mounts(all);
+    take_groups(all); /* last: it looks at what depends on what */
     for (size_t i = 0; i < all->count; i++)
         if (!all->items[i].is_left_out)
             drop_taken(&all->items[i]);

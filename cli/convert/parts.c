@@ -113,6 +113,22 @@ static const struct value *make_part(const struct parts *parts, size_t part)
                       "metadata", named, "spec", fields);
 }
 
+/* No part holds it. */
+static int check_sizes(const struct parts *parts, struct error *error)
+{
+    for (size_t i = 0; i < value_count(parts->resources); i++) {
+        const struct value *resource = value_at(parts->resources, i);
+        size_t size = size_of(resource);
+
+        if (size > LIMIT_SPEC_BYTES)
+            return err_set(error, ERR_TOO_LARGE, "TooLarge",
+                           "%s alone is %.2f MiB as JSON, and the limit of a Spec is %.2f MiB",
+                           value_get_string(resource, "id"), (double)size / (1 << 20),
+                           (double)LIMIT_SPEC_BYTES / (1 << 20));
+    }
+    return 0;
+}
+
 static int check_size(const struct parts *parts, const struct value *made, size_t part,
                       struct error *error)
 {
@@ -121,6 +137,8 @@ static int check_size(const struct parts *parts, const struct value *made, size_
 
     if (size <= LIMIT_SPEC_BYTES)
         return 0;
+    if (check_sizes(parts, error) < 0)
+        return ERR_TOO_LARGE;
     if (parts->n > 1)
         snprintf(which, sizeof(which), "part %zu of %zu", part + 1, parts->n);
     if (size_of(parts->resources) / LIMIT_SPEC_BYTES > enough)

@@ -59,6 +59,10 @@ bool command_takes(const struct command *command, const struct option *option);
 /* Prints the help of all commands (command NULL) or of one. */
 void help_show(struct cli *cli, const struct command *command);
 
+/* -o json or yaml: a value is printed instead of text for people. */
+bool cli_wants_data(const struct cli *cli);
+void cli_print_data(struct cli *cli, const struct value *value);
+
 /* Prints an error: a line, and what to do next. */
 void cli_show_error(struct cli *cli, const struct error *error);
 

@@ -3,6 +3,7 @@
 #include "cli/frame/command.h"
 #include "cli/frame/width.h"
 #include "engine/base/str.h"
+#include "engine/base/yaml.h"
 
 #define PROGRAM "kubectl kusion"
 
@@ -93,6 +94,23 @@ void help_show(struct cli *cli, const struct command *command)
         show_command(&cli->out, command);
     else
         show_all(cli);
+}
+
+bool cli_wants_data(const struct cli *cli)
+{
+    return str_equal(cli->options.output, "json") || str_equal(cli->options.output, "yaml");
+}
+
+void cli_print_data(struct cli *cli, const struct value *value)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+
+    if (!str_equal(cli->options.output, "yaml")) {
+        output_json(&cli->out, value, true);
+        return;
+    }
+    yaml_write(&text, value);
+    output_lines(&cli->out, text.data);
 }
 
 void cli_show_error(struct cli *cli, const struct error *error)

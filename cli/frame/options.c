@@ -81,8 +81,6 @@ const struct option option_table[] = {
     OPTION("to", 0, OPTION_TEXT, to_id, "ID|FORMAT",
            "of a graph: only this resource and what it waits for; else: spec, manifests or kusion",
            OWN),
-    OPTION("critical-path", 0, OPTION_BOOL, critical_path, NULL,
-           "the chain of resources that took longest", OWN),
 };
 const size_t n_options = ARRAY_SIZE(option_table);
 

@@ -42,7 +42,7 @@ struct options {
     int64_t split;
     /* Of some commands; 0, false and NULL: not given. */
     bool watch, pods, events, failed, full, show_unchanged, detailed_exitcode, destroy, preview,
-        yes, all, withdraw, force_conflicts, previews, plan, timeline, critical_path;
+        yes, all, withdraw, force_conflicts, previews, plan;
     int64_t to_revision, limit;
     int64_t timeout; /* ms */
     const char *for_what, *digest, *reason, *service_account, *dry_run, *to_id, *field_manager;

@@ -114,10 +114,27 @@ static bool add_json(struct input *input, const char *file, const char *text, si
     return false;
 }
 
+/* Bytes of the end of a line as YAML has them: CR LF, CR, LF, NEL, LS, PS; 0: none is here. */
+static size_t line_end(const char *text)
+{
+    if (text[0] == '\r')
+        return text[1] == '\n' ? 2 : 1;
+    if (text[0] == '\n')
+        return 1;
+    if (str_has_prefix(text, "\xc2\x85"))
+        return 2;
+    return str_has_prefix(text, "\xe2\x80\xa8") || str_has_prefix(text, "\xe2\x80\xa9") ? 3 : 0;
+}
+
+/* From the beginning of a line to that of a later one; at most to the end of the text. */
 static const char *line_at(const char *text, size_t *line, size_t wanted)
 {
-    for (; *line < wanted; ++*line)
-        text = strchr(text, '\n') + 1;
+    while (*line < wanted && *text) {
+        size_t n = line_end(text);
+
+        *line += n > 0;
+        text += n ? n : 1;
+    }
     return text;
 }
 

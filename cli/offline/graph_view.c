@@ -16,6 +16,7 @@ struct view {
     bool *is_shown;   /* by --to */
     uint32_t *parent; /* in the tree: the dependency that comes last; UINT32_MAX: none */
     uint32_t *depth;  /* the length of the longest way to it */
+    uint32_t *level;  /* in the tree: LEVELS at most, then a new one is begun */
 };
 
 /* ---- Nodes ---- */
@@ -107,6 +108,8 @@ static int choose_nodes(struct view *view, const char *to, struct error *error)
 
 /* ---- A tree ---- */
 
+#define LEVELS 50
+
 /* Each node is below the dependency that comes last of all; in the order of dependencies. */
 static void find_parents(struct view *view)
 {
@@ -116,6 +119,7 @@ static void find_parents(struct view *view)
 
     view->parent = NEW_ARRAY(uint32_t, n + 1);
     view->depth = NEW_ARRAY(uint32_t, n + 1);
+    view->level = NEW_ARRAY(uint32_t, n + 1);
     for (uint32_t i = 0; i < n; i++) {
         view->parent[i] = UINT32_MAX;
         waits[i] = graph->dependency_start[i + 1] - graph->dependency_start[i];
@@ -132,8 +136,13 @@ static void find_parents(struct view *view)
                 view->parent[node] = at;
                 view->depth[node] = view->depth[at] + 1;
             }
-            if (--waits[node] == 0)
-                ready[last++] = node;
+            if (--waits[node] > 0)
+                continue;
+            ready[last++] = node;
+            if (view->level[view->parent[node]] + 1 < LEVELS)
+                view->level[node] = view->level[view->parent[node]] + 1;
+            else
+                view->parent[node] = UINT32_MAX;
         }
     }
     free(waits);
@@ -301,6 +310,7 @@ static int show(struct cli *cli, const struct spec *spec, const struct spec_grap
     free(view.is_shown);
     free(view.parent);
     free(view.depth);
+    free(view.level);
     return r;
 }
 

@@ -7,7 +7,6 @@
 
 #include "cli/frame/command.h"
 
-int run_validate(struct cli *cli, struct error *error);
 int run_convert(struct cli *cli, struct error *error);
 int run_explain(struct cli *cli, struct error *error);
 int run_completion(struct cli *cli, struct error *error);

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "cli/check/check.h"
-#include "cli/offline/offline.h"
 #include "cli/offline/read.h"
 #include "cli/offline/reports.h"
+#include "cli/offline/validate.h"
 #include "engine/base/str.h"
 
 static void tell_summary(struct output *out, const struct findings *findings, size_t n_resources)
@@ -38,12 +38,12 @@ static void report(struct cli *cli, struct findings *findings, const struct chec
     }
 }
 
-int run_validate(struct cli *cli, struct error *error)
+int validate(struct cli *cli, validate_more *more, void *arg, struct error *error)
 {
     struct convert_options options = {.namespace_name = cli->options.namespace_name};
     _cleanup_(input_done) struct input input = {.keeps_problems = true};
     _cleanup_(findings_done) struct findings findings = FINDINGS_INIT;
-    struct convert_source source = {0};
+    _cleanup_(convert_source_done) struct convert_source source = {0};
     struct checked checked = {0};
     int r = read_order(cli, &options.order, error);
 
@@ -54,13 +54,13 @@ int run_validate(struct cli *cli, struct error *error)
     findings_add_problems(&findings, &input);
     convert_collect(&input, &source, &findings);
     if (!source.n_items && !source.n_heads && !findings.count)
-        r = err_set(error, ERR_INVALID, "InvalidInput", "there is no manifest in the input");
-    if (r == 0) {
-        check_source(&source, &options, &findings, &checked);
-        findings_drop(&findings, SEVERITY_NOTE);
-        report(cli, &findings, &checked);
-        r = findings.totals[SEVERITY_ERROR] ? EXIT_ERROR : EXIT_DONE;
-    }
-    convert_source_done(&source);
-    return r;
+        return err_set(error, ERR_INVALID, "InvalidInput", "there is no manifest in the input");
+    check_source(&source, &options, &findings, &checked);
+    if (more)
+        r = more(arg, &source, &findings, error);
+    if (r < 0)
+        return r;
+    findings_drop(&findings, SEVERITY_NOTE);
+    report(cli, &findings, &checked);
+    return findings.totals[SEVERITY_ERROR] ? EXIT_ERROR : EXIT_DONE;
 }

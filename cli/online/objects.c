@@ -32,16 +32,28 @@ void target_done(struct target *target)
     *target = (struct target){0};
 }
 
+/* What `-o name` prints has the kind before it. */
+static const char *without_kind(const char *text)
+{
+    static const char *const kinds[] = {"spec.api.kusion.io/", "release.api.kusion.io/"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (str_has_prefix(text, kinds[i]))
+            return text + strlen(kinds[i]);
+    return text;
+}
+
 int target_parse(const struct session *session, const char *text, struct target *ret,
                  struct error *error)
 {
-    const char *slash = strchr(text, '/'), *name = slash ? slash + 1 : text;
+    const char *bare = without_kind(text);
+    const char *slash = strchr(bare, '/'), *name = slash ? slash + 1 : bare;
     const char *at = strchr(name, '@');
     size_t length = at ? (size_t)(at - name) : strlen(name);
 
     *ret = (struct target){0};
     ret->namespace_name =
-        slash ? str_new_n(text, (size_t)(slash - text)) : str_new(session->namespace_name);
+        slash ? str_new_n(bare, (size_t)(slash - bare)) : str_new(session->namespace_name);
     ret->name = str_new_n(name, length);
     if (str_is_dns_subdomain(ret->name) && str_is_dns_label(ret->namespace_name) &&
         (!at || (str_to_int64(at + 1, &ret->revision) && ret->revision > 0)))

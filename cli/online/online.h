@@ -26,6 +26,7 @@ int run_rbac_grant(struct cli *cli, struct error *error);
 int run_state_list(struct cli *cli, struct error *error);
 int run_state_show(struct cli *cli, struct error *error);
 int run_doctor(struct cli *cli, struct error *error);
+int run_validate(struct cli *cli, struct error *error);
 int run_graph(struct cli *cli, struct error *error);
 int run_version(struct cli *cli, struct error *error);
 int run_complete(struct cli *cli, struct error *error);

@@ -167,8 +167,8 @@ int preview_show(struct cli *cli, const struct value *release, const char *title
     bool has_failed = !str_equal(object_text(release, "", "status", "phase", NULL), "succeeded");
     const char *account = object_text(release, NULL, "status", "plan", "serviceAccountName", NULL);
 
-    if (str_equal(cli->options.output, "json")) {
-        output_json(&cli->out, value_get(release, "status"), true);
+    if (cli_wants_data(cli)) {
+        cli_print_data(cli, value_get(release, "status"));
         return exit_of(cli, release);
     }
     output_paint(&cli->out, STYLE_BOLD, "%s", title);

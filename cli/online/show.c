@@ -28,12 +28,17 @@ static void show_release(struct cli *cli, const struct value *release)
     const char *message = object_text(ready, "", "message", NULL);
     _cleanup_free_ char *line = first_line(message), *operation = operation_name(release);
     _cleanup_free_ char *took = operation_took(release);
+    const char *account = object_text(release, NULL, "status", "plan", "serviceAccountName", NULL);
+    int64_t revision = object_int(release, 0, "status", "revision", NULL);
     const char *approver = object_text(release, NULL, "status", "approval", "manager", NULL);
 
     output_paint(&cli->out, STYLE_BOLD, "%s/%s", object_namespace(release), object_name(release));
-    output_add(&cli->out, "   %s   revision %lld   of generation %lld", operation,
-               (long long)object_int(release, 0, "status", "revision", NULL),
-               (long long)object_int(release, 0, "status", "specGeneration", NULL));
+    output_add(&cli->out, "   %s", operation);
+    if (revision)
+        output_add(&cli->out, "   revision %lld   of generation %lld", (long long)revision,
+                   (long long)object_int(release, 0, "status", "specGeneration", NULL));
+    if (account)
+        output_add(&cli->out, "   as ServiceAccount %s", account);
     output_paint(&cli->out, operation_style(object_text(release, "", "status", "phase", NULL)),
                  "   %s", object_text(release, "not begun", "status", "phase", NULL));
     if (!str_equal(took, "-"))
@@ -78,8 +83,8 @@ static int find_release(struct session *session, const struct target *target,
 
 static int print(struct cli *cli, const struct value *release)
 {
-    if (str_equal(cli->options.output, "json"))
-        output_json(&cli->out, release, true);
+    if (cli_wants_data(cli))
+        cli_print_data(cli, release);
     else
         show_release(cli, release);
     return EXIT_DONE;

@@ -81,8 +81,8 @@ int run_state_show(struct cli *cli, struct error *error)
         r = spec_find(&session, &target, &spec, NULL, error);
     if (r < 0)
         return r;
-    if (str_equal(cli->options.output, "json"))
-        output_json(&cli->out, value_path(spec, "status", "inventory", NULL), true);
+    if (cli_wants_data(cli))
+        cli_print_data(cli, value_path(spec, "status", "inventory", NULL));
     else
         show(cli, spec);
     return EXIT_DONE;

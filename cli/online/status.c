@@ -132,7 +132,7 @@ static void print_built(struct cli *cli, struct value_builder *b)
     _cleanup_value_ const struct value *value = NULL;
 
     if (value_builder_finish(b, &value, NULL) == 0)
-        output_json(&cli->out, value, true);
+        cli_print_data(cli, value);
 }
 
 static void show_many_json(struct cli *cli, const struct objects *specs)
@@ -167,7 +167,7 @@ static void show_specs(struct cli *cli, struct objects *specs)
 {
     if (specs->count)
         qsort(specs->items, specs->count, sizeof(*specs->items), compare_specs);
-    if (str_equal(cli->options.output, "json"))
+    if (cli_wants_data(cli))
         show_many_json(cli, specs);
     else if (str_equal(cli->options.output, "name"))
         show_names(cli, specs);
@@ -336,7 +336,7 @@ static void show_page(struct session *session, const struct value *spec,
     };
 
     rows_init(&rows, spec, record);
-    if (str_equal(cli->options.output, "json")) {
+    if (cli_wants_data(cli)) {
         show_one_json(cli, spec, &rows);
     } else {
         spec_view_head(&cli->out, spec, record);

@@ -114,14 +114,14 @@ static int set_suspend(struct cli *cli, bool is_suspended, struct error *error)
 {
     _cleanup_(session_done) struct session session = {0};
     _cleanup_(target_done) struct target target = {0};
-    _cleanup_value_ const struct value *spec = NULL, *after = NULL, *body = NULL, *no = NULL;
+    _cleanup_value_ const struct value *spec = NULL, *after = NULL, *body = NULL, *suspend = NULL;
     int r = find(cli, &session, &target, &spec, error);
 
     if (r < 0)
         return r;
     gitops_warn(&cli->err, spec);
-    no = is_suspended ? value_pack("b", 1) : NULL;
-    body = value_pack("{s:{s:v}}", "spec", "suspend", no); /* null removes it */
+    suspend = is_suspended ? value_pack("b", 1) : NULL;
+    body = value_pack("{s:{s:v}}", "spec", "suspend", suspend); /* null removes it */
     r = patch(&session, &target, body, &after, error);
     if (r < 0)
         return r;

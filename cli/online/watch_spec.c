@@ -13,6 +13,7 @@
 #include "runtimes/io/clock.h"
 
 #define REDRAW 1000 /* ms */
+#define SETTLE 2000 /* ms for a Release to come after the Spec that tells of it */
 
 /* What was told of a resource last. */
 struct told {
@@ -28,7 +29,8 @@ struct watcher {
     struct strmap told; /* of the resources, by id */
     char *told_of;      /* the Release that these are of */
     bool was_connected;
-    int64_t deadline; /* ms, monotonic */
+    int64_t deadline;   /* ms, monotonic */
+    int64_t settled_by; /* likewise: by when the end is told; 0: it has not come */
 };
 
 /* ---- Lines ---- */
@@ -196,8 +198,7 @@ static void tell_lines(struct watcher *watcher, const struct value *spec,
     }
     for (size_t i = 0; has_rows(record) && i < rows->count; i++)
         line_of_row(watcher, spec, &rows->items[i]);
-    /* Of a plan that was just approved, this is no news. */
-    if (is_current && !(watcher->watch->goal == WATCH_APPROVED && standing.rank == STANDING_WAITS))
+    if (is_current)
         line_of_spec(watcher, spec, record, &standing, rows_have_failed(rows));
     output_flush(watcher->out);
 }
@@ -238,13 +239,15 @@ static bool is_current(const struct value *spec, int64_t generation)
            value_int(value_get(ready, "observedGeneration"), -1) >= generation;
 }
 
-/* The plan that waits has its verdict, which the operator has not seen yet. */
+/* A plan waits, and has its verdict, which the operator has not seen yet: it is no news. */
 static bool is_decided(const struct snapshot *snapshot)
 {
     const struct value *record = latest_record(&snapshot->releases, 0);
+    struct standing standing = standing_of(snapshot->spec, system_clock.now(&system_clock));
 
-    return object_text(record, NULL, "spec", "approvedPlan", NULL) ||
-           value_bool(value_path(record, "spec", "rejected", NULL), false);
+    return standing.rank == STANDING_WAITS &&
+           (object_text(record, NULL, "spec", "approvedPlan", NULL) ||
+            value_bool(value_path(record, "spec", "rejected", NULL), false));
 }
 
 /* -1: it goes on. */
@@ -369,6 +372,18 @@ static int withdrawn(const struct watch_spec *watch, struct error *error)
     return ERR_NOT_FOUND;
 }
 
+/* Whether the Spec tells of an operation whose Release says less, or has not been seen yet: the two
+ * come by watches of their own, in any order. */
+static bool is_behind(const struct snapshot *snapshot, int code)
+{
+    const struct value *record = latest_record(&snapshot->releases, 0);
+    int64_t of_spec = object_int(snapshot->spec, 0, "status", "lastAttemptedRevision", NULL);
+    int64_t of_record = object_int(record, 0, "status", "revision", NULL);
+
+    return of_spec > of_record ||
+           (of_spec && of_spec == of_record && code != EXIT_WAITS && !release_has_ended(record));
+}
+
 /* Whether the Spec's conditions are of that operation, or of a later one. */
 static bool has_begun(const struct value *spec, const struct value *record)
 {
@@ -382,8 +397,11 @@ static void tell(struct watcher *watcher, const struct snapshot *snapshot,
     const struct watch_spec *watch = watcher->watch;
     const struct value *record = request ? record_of_request(snapshot, request)
                                          : latest_record(&snapshot->releases, watch->generation);
-    bool is_ours = is_current(snapshot->spec, watch->generation) &&
-                   (!watch->request || has_begun(snapshot->spec, record));
+    enum standing_rank rank = standing_of(snapshot->spec, system_clock.now(&system_clock)).rank;
+    bool is_early = !is_last && rank != STANDING_BUSY &&
+                    is_behind(snapshot, rank == STANDING_WAITS ? EXIT_WAITS : EXIT_DONE);
+    bool is_ours = is_current(snapshot->spec, watch->generation) && !is_decided(snapshot) &&
+                   !is_early && (!watch->request || has_begun(snapshot->spec, record));
     struct rows rows;
 
     rows_init(&rows, snapshot->spec, record);
@@ -457,7 +475,22 @@ static int64_t next_deadline(const struct watcher *watcher)
 {
     int64_t redraw = watcher->is_page ? follow_now() + REDRAW : CLOCK_FOREVER;
 
+    if (watcher->settled_by && watcher->settled_by < redraw)
+        redraw = watcher->settled_by;
     return redraw < watcher->deadline ? redraw : watcher->deadline;
+}
+
+/* The end is told when the Release is there, or does not come (where Releases are kept in files).
+ */
+static int settle(struct watcher *watcher, const struct snapshot *snapshot, int code)
+{
+    if (code < 0 || !is_behind(snapshot, code)) {
+        watcher->settled_by = 0;
+        return code;
+    }
+    if (!watcher->settled_by)
+        watcher->settled_by = follow_now() + SETTLE;
+    return follow_now() < watcher->settled_by ? -1 : code;
 }
 
 static int loop(struct watcher *watcher, struct follow *follow, struct error *error)
@@ -477,7 +510,7 @@ static int loop(struct watcher *watcher, struct follow *follow, struct error *er
         request = watch->request ? find_release(&snapshot, watch->request) : NULL;
         if (watch->request && !request)
             return withdrawn(watch, error);
-        code = exit_of(watch, &snapshot, request);
+        code = settle(watcher, &snapshot, exit_of(watch, &snapshot, request));
         tell(watcher, &snapshot, request, code >= 0);
         tell_connection(watcher, &snapshot);
         if (code >= 0) {

@@ -141,6 +141,23 @@ static int resolve_user(struct session *session, const struct value **ret, struc
     return 0;
 }
 
+/* The public CAs of the system, where the kubeconfig names none. OpenSSL would look only where the
+ * distribution has them on which this program was linked. */
+static void use_public_cas(struct kube_config *config)
+{
+    const char *const bundles[] = {
+        getenv("SSL_CERT_FILE"),
+        "/etc/ssl/certs/ca-certificates.crt", /* Debian, Arch */
+        "/etc/pki/tls/certs/ca-bundle.crt",   /* Fedora */
+        "/etc/ssl/ca-bundle.pem",             /* openSUSE */
+        "/etc/ssl/cert.pem",                  /* Alpine */
+    };
+
+    for (size_t i = 0; !config->ca_pem && i < ARRAY_SIZE(bundles); i++)
+        if (bundles[i] && *bundles[i])
+            file_read_text(bundles[i], &config->ca_pem, NULL);
+}
+
 static int read_config(struct session *session, struct error *error)
 {
     _cleanup_value_ const struct value *user = NULL, *only = NULL;
@@ -152,7 +169,9 @@ static int read_config(struct session *session, struct error *error)
     only = kubeconfig_only(session->kubeconfig, &session->choice, user);
     text = json_to_str(only);
     r = kube_config_read(text, strlen(text), "/", NULL, &session->config, error);
-    if (r < 0)
+    if (r == 0)
+        use_public_cas(session->config);
+    else
         err_wrap(error, "kubeconfig, context %s", session->choice.context);
     return r;
 }

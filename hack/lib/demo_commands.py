@@ -40,7 +40,7 @@ class CommandDemo(Demo):
         return result.stdout.strip()
 
     def show_plan(self, release):
-        command = f"hack/plan {shlex.quote(release)} -n {self.namespace}"
+        command = f"kubectl kusion show {shlex.quote(release)} -n {self.namespace}"
         print(f"\n  {paint(BOLD, '$ ' + command)}\n", flush=True)
         if subprocess.run(shlex.split(command), cwd=ROOT, env=self._environment, check=False).returncode != 0:
             raise DemoFailed(command)

@@ -97,6 +97,20 @@ def test_waves_and_hooks_of_argo_cd():
     assert "warning  ConfigMap/fail  is left out" in said
 
 
+@pytest.mark.parametrize("order", ["waves", "refs"])
+def test_large_waves_have_one_that_is_made_last(order):
+    wave = {"argocd.argoproj.io/sync-wave": "1"}
+    first = [manifest(f"a{i}") for i in range(400)] + [manifest("user", "Pod", spec={"volumes": [
+        {"configMap": {"name": "a399"}}]})] + [manifest("z")]
+    made, _ = convert([*first, *(manifest(f"b{i}", annotations=wave) for i in range(300))], "--order", order)
+    found = needs(made)
+    assert all(found[f"b{i}"] == {"z"} for i in range(300))
+    assert found["z"] == {f"a{i}" for i in range(400)} | {"user"}
+    assert found["user"] == ({"a399"} if order == "refs" else set())
+    text = run(yaml.safe_dump_all([*first, *(manifest(f"b{i}", annotations=wave) for i in range(300))])).stdout
+    assert kusion("validate", "-f", "-", input=text).returncode == 0
+
+
 def test_a_wave_that_is_no_number_is_told():
     _, said = convert([manifest("a", annotations={"argocd.argoproj.io/sync-wave": "soon"})])
     assert 'stdin:5:5  warning  ConfigMap/a  argocd.argoproj.io/sync-wave: "soon" is not a whole number' in said
@@ -307,6 +321,19 @@ def test_a_state_file_without_schemas_says_so_once():
 def test_what_is_no_state_file_is_refused(text):
     result = kusion("convert", "--from", "tfstate", "--name", "db", "-f", "-", input=text)
     assert result.returncode == 1 and "not a state file of Terraform, version 4" in result.stderr
+
+
+def test_hostile_annotations_have_their_place():
+    text = ("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\n  annotations:\n"
+            '    "kapp.k14s.io/change-rule\\e[2J]x": "y\\u202e"\n')
+    result = run(text)
+    assert result.returncode == 0 and not {"\x1b", "\u202e"} & set(result.stdout + result.stderr)
+    assert result.stderr.startswith("stdin:6:5  warning  ConfigMap/a  kapp.k14s.io/change-rule"), result.stderr
+
+
+def test_one_that_no_spec_can_hold():
+    result = run(yaml.safe_dump(manifest("a", data={"a": "x" * 1_500_000})), "--split", "3")
+    assert result.returncode == 1 and "v1:ConfigMap:apps:a alone is 1.43 MiB" in result.stderr
 
 
 @pytest.mark.parametrize("arguments, said", [

@@ -72,6 +72,15 @@ def test_a_large_graph_ends():
     assert result.returncode == 0 and result.stdout.count("->") == 2999
 
 
+def test_a_deep_tree_goes_on_at_the_margin():
+    entries = [{"id": f"r{i}", "type": "Terraform", "attributes": {}, "dependsOn": [f"r{i - 1}"] if i else []}
+               for i in range(5000)]
+    result = graph(yaml.safe_dump({"resources": entries}, default_flow_style=True))
+    lines = result.stdout.splitlines()
+    assert len(lines) == 5000 and max(map(len, lines)) < 200
+    assert lines[49].endswith("└─ r49") and lines[50] == "r50   also after r49"
+
+
 def test_one_that_is_wrong_is_not_drawn():
     result = graph(CHAIN.replace("dependsOn: [a], attributes: {}", "dependsOn: [e], attributes: {}"))
     assert result.returncode == 1 and " -> " in result.stderr and "kubectl kusion validate" in result.stderr

@@ -54,6 +54,15 @@ def test_kubeconfigs_are_merged(shell):
     assert "there is no kubeconfig" in said and "next:" in said, said
 
 
+def test_the_systems_certificates_count_where_none_is_named(shell):
+    shell.type("kubectl config view --flatten -o jsonpath='{.clusters[0].cluster.certificate-authority-data}' "
+               "--raw | base64 -d > ca.pem").must()
+    shell.type("sed -i /certificate-authority/d kubeconfig").must()
+    said = shell.type("kubectl kusion status").must(code=1)
+    assert "certificate" in said and "next:" in said, said
+    shell.type("SSL_CERT_FILE=$PWD/ca.pem kubectl kusion status").must()
+
+
 def test_only_results_of_what_was_applied_are_told(shell):
     """Nothing that is said is of the generation before, however fast changes follow each other."""
     shell.type("kubectl kusion apply -f web.yaml --watch").must()
@@ -85,3 +94,11 @@ def test_a_stopped_operator_is_told(shell, operator):
         eventually(lambda: "no operator is at work" in shell.type("kubectl kusion doctor").text)
     finally:
         operator.thaw()
+
+
+def test_a_plan_that_waits_is_told_by_those_who_watch(shell):
+    shell.type("kubectl kusion apply -f manual.yaml --watch").must(code=4)
+    said = shell.type("timeout 3 kubectl kusion status manual --watch").text
+    assert "AwaitingApproval  1 to create" in said, said
+    said = shell.type("timeout 3 kubectl kusion status --watch").text
+    assert f"‖ {shell.namespace}/manual  AwaitingApproval  1 to create" in said, said

@@ -19,10 +19,10 @@ STAYS = "What happens meanwhile (Ctrl-C ends it)"
 SHOWN = {  # in this order
     "": ["applied from examples/guestbook.yaml", "Ready after", "each resource after what it depends on",
          "What is there now", "Release", "State, a ConfigMap", "Gone after", "and so is State"],
-    "approval": ["A change is previewed: nothing is stored", "hack/plan", "The digest is that of the Preview",
+    "approval": ["A change is previewed: nothing is stored", "kubectl kusion show", "The digest is that of the Preview",
                  "Approved by", "The next change makes it worse", "Back to revision 2", "It is as in revision 2",
                  "What was done, and who approved it", "Gone after"],
-    "hybrid": ["It is previewed", "hack/plan", "The certificate is for", "Secrets only", "A longer password",
+    "hybrid": ["It is previewed", "kubectl kusion show", "The certificate is for", "Secrets only", "A longer password",
                "Back to revision 1", "Gone after"],
     "node": ["helm install", "Ready at", "helm test", "is at work", "Ready after", "What the guestbook's Pods answer",
              "helm upgrade", "the same objects as before", "kill -9", "the kubelet started its container again",

@@ -42,6 +42,23 @@ static void documents_of_yaml_know_their_places(void)
     EXPECT_MARK(&input, 1, "spec.b.c", 8, 1);
 }
 
+/* YAML has more ends of lines than LF. */
+static void documents_after_other_ends_of_lines_know_their_places(void)
+{
+    static const char *const ends[] = {"\r", "\r\n", "\xc2\x85", "\xe2\x80\xa8"};
+
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        _cleanup_(input_done) struct input input = INPUT_INIT;
+        _cleanup_free_ char *text =
+            str_printf("a: 1%s---%sb:%s  c: 2%s", ends[i], ends[i], ends[i], ends[i]);
+
+        add(&input, text);
+        CU_ASSERT_EQUAL_FATAL(input.count, 2);
+        EXPECT_MARK(&input, 1, "", 3, 1);
+        EXPECT_MARK(&input, 1, "b.c", 4, 3);
+    }
+}
+
 static void documents_of_json_know_their_places(void)
 {
     _cleanup_(input_done) struct input input = INPUT_INIT;
@@ -157,6 +174,8 @@ static void folders_are_read_by_name(void)
     unlink(loop), rmdir(below), rmdir(folder);
 }
 
-SUITE(input, TEST(documents_of_yaml_know_their_places), TEST(documents_of_json_know_their_places),
-      TEST(yaml_in_braces_is_yaml), TEST(what_cannot_be_read_names_its_place),
-      TEST(problems_are_kept_if_wanted), TEST(folders_are_read_by_name))
+SUITE(input, TEST(documents_of_yaml_know_their_places),
+      TEST(documents_after_other_ends_of_lines_know_their_places),
+      TEST(documents_of_json_know_their_places), TEST(yaml_in_braces_is_yaml),
+      TEST(what_cannot_be_read_names_its_place), TEST(problems_are_kept_if_wanted),
+      TEST(folders_are_read_by_name))

@@ -212,6 +212,28 @@ static void does_not_repeat_a_401_of_a_fixed_token(void)
     harness_stop(&harness, true);
 }
 
-SUITE(kube_client, TEST(sends_what_it_is_told), TEST(writes_bodies_for_those_that_read_them),
+static void acts_as_whom_it_is_made_for(void)
+{
+    static const struct fake_step steps[] = {{.status = 200}, {.status = 200}};
+    static const char *const groups[] = {"a", "b"};
+    struct kube_client_config config = {.as = "lead", .as_groups = groups, .n_as_groups = 2};
+    struct kube_request tenant = {.method = "GET", .path = "/b", .impersonate = "other"};
+    struct error error = {0};
+    struct harness harness;
+
+    harness_start(&harness, steps, ARRAY_SIZE(steps), &config);
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, &error), 0, error.message);
+    EXPECT(was_sent(&harness, 0, "Impersonate-User: lead\r\n"), "the user");
+    EXPECT(was_sent(&harness, 0, "Impersonate-Group: a\r\n"), "a group");
+    EXPECT(was_sent(&harness, 0, "Impersonate-Group: b\r\n"), "another");
+    EXPECT_INT(kube_do(harness.client, &tenant, NULL, &error), 0, error.message);
+    EXPECT(was_sent(&harness, 1, "Impersonate-User: other\r\n"), "a request's own");
+    EXPECT(!was_sent(&harness, 1, "lead"), "and nobody else");
+    EXPECT(!was_sent(&harness, 1, "Impersonate-Group"), "without groups");
+    harness_stop(&harness, true);
+}
+
+SUITE(kube_client, TEST(acts_as_whom_it_is_made_for), TEST(sends_what_it_is_told),
+      TEST(writes_bodies_for_those_that_read_them),
       TEST(refuses_a_user_that_breaks_out_of_its_header), TEST(tenants_do_not_hold_up_our_own),
       TEST(reads_a_token_file_again), TEST(does_not_repeat_a_401_of_a_fixed_token))

@@ -75,6 +75,22 @@ static void repeats_what_may_be_repeated(void)
     }
 }
 
+/* Each request that is dropped is sent once more, at once: a script has no third answer. */
+static void a_person_does_not_wait_for_more_than_one_repetition(void)
+{
+    static const struct fake_step steps[] = {
+        {.end = FAKE_DROP}, {.status = 200, .body = "{}"}, {.end = FAKE_DROP}, {.end = FAKE_DROP}};
+    struct kube_client_config config = {.is_interactive = true};
+    struct error error = {0};
+    struct harness harness;
+
+    harness_start(&harness, steps, ARRAY_SIZE(steps), &config);
+    EXPECT_INT(harness_get(harness.client, "/a", NULL, &error), 0, "repeated");
+    EXPECT_INT(harness_get(harness.client, "/b", NULL, &error), ERR_UNAVAILABLE, "dropped twice");
+    EXPECT_INT(fake_server_count(harness.server), 4, "");
+    harness_stop(&harness, true);
+}
+
 static void does_not_repeat_a_schema_error(void)
 {
     static const struct fake_step steps[] = {
@@ -255,8 +271,8 @@ static void a_tenants_call_that_hangs_ends_in_time(void)
     harness_stop(&harness, false);
 }
 
-SUITE(kube_client_retry, TEST(gives_errors_of_the_server_back),
-      TEST(a_tenants_call_that_hangs_ends_in_time), TEST(repeats_what_may_be_repeated),
-      TEST(does_not_repeat_a_schema_error), TEST(obeys_retry_after),
-      TEST(keeps_its_deadline_over_all_retries), TEST(ends_a_wait_when_cancelled),
-      TEST(retries_refused_connections))
+SUITE(kube_client_retry, TEST(a_person_does_not_wait_for_more_than_one_repetition),
+      TEST(gives_errors_of_the_server_back), TEST(a_tenants_call_that_hangs_ends_in_time),
+      TEST(repeats_what_may_be_repeated), TEST(does_not_repeat_a_schema_error),
+      TEST(obeys_retry_after), TEST(keeps_its_deadline_over_all_retries),
+      TEST(ends_a_wait_when_cancelled), TEST(retries_refused_connections))
