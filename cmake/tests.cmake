@@ -161,7 +161,8 @@ function(unit_tests)
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/objects_contract.c
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_server.c
                                             ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_races.c
-                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/answers.c)
+                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/answers.c
+                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/kubernetes/tcp_proxy.c)
     endforeach()
     _children()
     # test_no_threads.c refuses threads.

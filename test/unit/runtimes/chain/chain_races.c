@@ -14,6 +14,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "test/unit/runtimes/kubernetes/tcp_proxy.h"
 #include "test/unit/suite.h"
 
 #define WRITERS     2
@@ -300,7 +301,7 @@ void chain_races_run_killed(struct chain_server *server, const char *folder, uns
            time(NULL) < until) {
         unsigned victim = draw(WRITERS + 1);
 
-        usleep(50000 + draw(600000));
+        usleep(20000 + draw(300000));
         if (victim == WRITERS) {
             restart(&process);
             restarts++;
@@ -321,5 +322,53 @@ void chain_races_run_killed(struct chain_server *server, const char *folder, uns
     printf("%s: %u writes, %u clients and %u times the server killed\n", folder,
            atomic_load(&score->done), kills, restarts);
     check_document(server, score);
+    munmap(score, sizeof(*score));
+}
+
+/* ---- Cut connections ---- */
+
+/* The place with another port of localhost. */
+static char *with_port(const char *place, int port, int *ret_port)
+{
+    const char *at = strstr(place, "localhost:");
+    char *end;
+
+    if (!at)
+        abort();
+    at += strlen("localhost:");
+    *ret_port = (int)strtol(at, &end, 10);
+    return str_printf("%.*s%d%s", (int)(at - place), place, port, end);
+}
+
+void chain_races_run_cut(struct chain_server *server, unsigned writes)
+{
+    struct score *score = score_new();
+    struct chain_server by_proxy = {.open = server->open};
+    struct tcp_proxy *proxy;
+    time_t until = time(NULL) + LONGEST_RUN;
+    pid_t pids[WRITERS];
+    unsigned cuts = 0;
+    int port;
+
+    free(with_port(server->place, 0, &port));
+    proxy = tcp_proxy_new(port);
+    by_proxy.place = with_port(server->place, tcp_proxy_port(proxy), &port);
+    for (unsigned i = 0; i < WRITERS; i++)
+        pids[i] = start_writer(&by_proxy, score, writes);
+    for (; atomic_load(&score->done) < writes && !atomic_load(&score->failed) && time(NULL) < until;
+         cuts++) {
+        usleep(20000 + draw(400000));
+        tcp_proxy_break(proxy);
+    }
+    for (unsigned i = 0; i < WRITERS; i++) {
+        if (time(NULL) >= until)
+            kill(pids[i], SIGKILL);
+        waitpid(pids[i], NULL, 0);
+    }
+    EXPECT(atomic_load(&score->done) >= writes, "all are written");
+    printf("%u writes, all connections cut %u times\n", atomic_load(&score->done), cuts);
+    check_document(server, score);
+    chain_server_done(&by_proxy);
+    tcp_proxy_free(proxy);
     munmap(score, sizeof(*score));
 }

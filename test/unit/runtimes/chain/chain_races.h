@@ -15,4 +15,8 @@ void chain_races_run(struct chain_server *server, unsigned writes);
  * folder: the variable with the server's folder, which has run.pid. */
 void chain_races_run_killed(struct chain_server *server, const char *folder, unsigned writes);
 
+/* Two processes, by a proxy that breaks all connections all the time: requests and answers are lost
+ * in the middle. */
+void chain_races_run_cut(struct chain_server *server, unsigned writes);
+
 #endif

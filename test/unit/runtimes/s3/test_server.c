@@ -62,10 +62,21 @@ static void loses_nothing_when_killed(void)
 
     if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
         return;
-    chain_races_run_killed(&server, "KUSION_TEST_S3_FOLDER", 60);
+    chain_races_run_killed(&server, "KUSION_TEST_S3_FOLDER", 300);
+    chain_server_done(&server);
+}
+
+static void loses_nothing_when_cut(void)
+{
+    struct chain_server server;
+
+    if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
+        return;
+    chain_races_run_cut(&server, 100);
     chain_server_done(&server);
 }
 
 SUITE(s3_server, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
       TEST(keeps_the_contract_of_histories), TEST(is_refused),
-      TEST(loses_nothing_between_two_processes), TEST(loses_nothing_when_killed))
+      TEST(loses_nothing_between_two_processes), TEST(loses_nothing_when_killed),
+      TEST(loses_nothing_when_cut))

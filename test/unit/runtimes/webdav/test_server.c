@@ -75,11 +75,22 @@ static void loses_nothing_when_killed(void)
 
         if (!chain_server_find(servers[i], webdav_objects_new, &server))
             continue;
-        chain_races_run_killed(&server, folders[i], 60);
+        chain_races_run_killed(&server, folders[i], 300);
         chain_server_done(&server);
     }
 }
 
+static void check_cuts(struct chain_server *server)
+{
+    chain_races_run_cut(server, 200);
+}
+
+static void loses_nothing_when_cut(void)
+{
+    for_each(check_cuts);
+}
+
 SUITE(webdav_server, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
       TEST(keeps_the_contract_of_histories), TEST(is_refused),
-      TEST(loses_nothing_between_two_processes), TEST(loses_nothing_when_killed))
+      TEST(loses_nothing_between_two_processes), TEST(loses_nothing_when_killed),
+      TEST(loses_nothing_when_cut))
