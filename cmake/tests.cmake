@@ -155,15 +155,6 @@ function(unit_tests)
         file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
         _unit_test(${folder} ${sources})
     endforeach()
-    # What the tests of all chains share.
-    foreach(test runtimes_s3 runtimes_webdav)
-        target_sources(test_${test} PRIVATE ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/damage.c
-                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/objects_contract.c
-                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_server.c
-                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/chain_races.c
-                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/answers.c
-                                            ${PROJECT_SOURCE_DIR}/test/unit/runtimes/kubernetes/tcp_proxy.c)
-    endforeach()
     _children()
     # test_no_threads.c refuses threads.
     target_link_options(test_engine_executor PRIVATE LINKER:--wrap=pthread_create)

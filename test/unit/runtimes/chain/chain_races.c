@@ -14,7 +14,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
-#include "test/unit/runtimes/kubernetes/tcp_proxy.h"
+#include "test/unit/runtimes/io/tcp_proxy.h"
 #include "test/unit/suite.h"
 
 #define WRITERS     2

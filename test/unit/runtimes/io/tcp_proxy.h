@@ -2,8 +2,8 @@
  * Passes TCP connections on to a port of loopback, until they are broken on
  * purpose: for what happens when a real server's connections break.
  */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_TCP_PROXY_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_TCP_PROXY_H
+#ifndef TEST_UNIT_RUNTIMES_IO_TCP_PROXY_H
+#define TEST_UNIT_RUNTIMES_IO_TCP_PROXY_H
 
 #include <stddef.h>
 

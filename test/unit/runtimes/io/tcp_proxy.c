@@ -1,4 +1,4 @@
-#include "test/unit/runtimes/kubernetes/client/tcp_proxy.h"
+#include "test/unit/runtimes/io/tcp_proxy.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
