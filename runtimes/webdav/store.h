@@ -16,6 +16,7 @@
  *   PUT, If-None-Match: *           69 of 100 rounds: two won   100 of 100 (it ignores the header)
  *   MOVE of a file, Overwrite: F    39 of 100                   5 of 100
  *   COPY of a file, Overwrite: F    37 of 100                   7 of 100
+ *   MKCOL (an empty folder)         0 of 100                    0 of 100
  *   MOVE of a folder, Overwrite: F  0 of 1,000                  0 of 1,000
  *
  * Both look first and act then. But the move of a folder is a rename(2), which never replaces a
