@@ -23,10 +23,11 @@
  * folder that has something in it. So an object is a folder with one file, `data`:
  *
  *   create  MKCOL unfinished/~RANDOM/, PUT data into it, MOVE it to its key, Overwrite: F. If the
- *           answer to the MOVE is neither success nor 412 (Apache says 500 to one that lost), it
- * did not happen if the unfinished folder is still there delete  MOVE to unfinished/~RANDOM/, then
- * DELETE: so no part of it is left at its key get     GET KEY/data list    PROPFIND of a folder,
- * Depth: 1, and of each below it
+ *           answer to the MOVE is neither success nor 412 (to one that lost, Apache may say 500,
+ *           nginx 405), it did not happen if the unfinished folder is still there
+ *   delete  MOVE to unfinished/~RANDOM/, then DELETE: no part of it is left at its key
+ *   get     GET KEY/data
+ *   list    PROPFIND of a folder, Depth: 1, and of each below it
  *
  * Folders of Specs that were deleted stay, empty. Another server is proved before its first use
  * (chain_store_new()), which may not find a race that is rare: use it only if its MOVE of a folder
