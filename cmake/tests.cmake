@@ -118,6 +118,7 @@ function(unit_tests)
         file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/test/unit/${folder}/*.c)
         _unit_test(${folder} ${sources})
     endforeach()
+    target_sources(test_runtimes_chain PRIVATE ${PROJECT_SOURCE_DIR}/test/unit/runtimes/kubernetes/tcp_proxy.c)
     # What the tests of all chains share.
     foreach(test runtimes_s3 runtimes_webdav)
         target_sources(test_${test} PRIVATE ${PROJECT_SOURCE_DIR}/test/unit/runtimes/chain/damage.c
