@@ -23,11 +23,12 @@
  * What killed creates leave behind is listed below OBJECT_UNFINISHED, and may be deleted when it is
  * older than a day.
  *
- * Errors, of all tables: ERR_UNAVAILABLE StoreUnreachable (no answer), StoreBusy (the server asks
- * to try again later), StoreFull, StoreNotFound; ERR_TIMEOUT; ERR_FORBIDDEN StoreRefused (the
- * credentials, or what they may do); ERR_TOO_LARGE (the server's own limit of an object);
- * ERR_INVALID StoreNotConditional; ERR_INTERNAL UnexpectedAnswer. A message names the server's
- * address and the key, and has no credentials, signatures or bytes of an object.
+ * Errors, of all tables: ERR_UNAVAILABLE StoreUnreachable (nothing was sent), StoreInDoubt (a
+ * change was, and there is no answer), StoreBusy (the server asks to try again later), StoreFull,
+ * StoreNotFound, TLSVerification; ERR_TIMEOUT StoreSlow; ERR_FORBIDDEN StoreRefused (the
+ * credentials, or what they may do); ERR_TOO_LARGE StoreFull (the server's own limit of an object);
+ * ERR_INTERNAL UnexpectedAnswer. A message names the server's address and the key, and has no
+ * credentials, signatures or bytes of an object.
  *
  * Threads: all functions are thread-safe.
  */

@@ -7,10 +7,11 @@
  *   region       us-east-1, if it is not given; it is a part of each signature
  *   endpoint     https://host[:port] of the server; without it AWS in that region
  *   style        virtual: https://BUCKET.host/KEY; path: https://host/BUCKET/KEY. Without it
- * virtual for AWS, and path with an endpoint credentials  a folder with the files
- * AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if there is one, AWS_SESSION_TOKEN: a mounted
- * Secret. They are read for each request, so a rotation needs no restart. Without it: web identity.
- * AWS_ROLE_ARN and AWS_WEB_IDENTITY_TOKEN_FILE of the environment are exchanged at STS, and again
+ *                virtual for AWS, and path with an endpoint
+ *   credentials  a folder with the files AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and, if there
+ *                is one, AWS_SESSION_TOKEN: a mounted Secret. They are read for each request, so a
+ *                rotation needs no restart. Without it: web identity. AWS_ROLE_ARN and
+ *                AWS_WEB_IDENTITY_TOKEN_FILE of the environment are exchanged at STS, and again
  *                after 80 % of the time that the answer gives
  *   sts          https://host[:port] of STS; without it that of AWS in the region
  *   condition    what makes a PUT create and not replace: if-none-match (the default: AWS, MinIO,
@@ -23,7 +24,7 @@
  * never created. IAM: s3:PutObject, s3:GetObject, s3:DeleteObject on BUCKET/PREFIX/ *,
  * s3:ListBucket on BUCKET.
  *
- * Errors: those of objects.h. The codes that a server says are mapped in error.c.
+ * Errors: those of objects.h. The codes that a server says are mapped in answer.c.
  */
 #ifndef RUNTIMES_S3_STORE_H
 #define RUNTIMES_S3_STORE_H

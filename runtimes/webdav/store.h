@@ -16,16 +16,18 @@
  *   PUT, If-None-Match: *           69 of 100 rounds: two won   100 of 100 (it ignores the header)
  *   MOVE of a file, Overwrite: F    39 of 100                   5 of 100
  *   COPY of a file, Overwrite: F    37 of 100                   7 of 100
+ *   MKCOL (an empty folder)         0 of 100                    0 of 100
  *   MOVE of a folder, Overwrite: F  0 of 1,000                  0 of 1,000
  *
  * Both look first and act then. But the move of a folder is a rename(2), which never replaces a
  * folder that has something in it. So an object is a folder with one file, `data`:
  *
  *   create  MKCOL unfinished/~RANDOM/, PUT data into it, MOVE it to its key, Overwrite: F. If the
- *           answer to the MOVE is neither success nor 412 (Apache says 500 to one that lost), it
- * did not happen if the unfinished folder is still there delete  MOVE to unfinished/~RANDOM/, then
- * DELETE: so no part of it is left at its key get     GET KEY/data list    PROPFIND of a folder,
- * Depth: 1, and of each below it
+ *           answer to the MOVE is neither success nor 412 (to one that lost, Apache may say 500,
+ *           nginx 405), it did not happen if the unfinished folder is still there
+ *   delete  MOVE to unfinished/~RANDOM/, then DELETE: no part of it is left at its key
+ *   get     GET KEY/data
+ *   list    PROPFIND of a folder, Depth: 1, and of each below it
  *
  * Folders of Specs that were deleted stay, empty. Another server is proved before its first use
  * (chain_store_new()), which may not find a race that is rare: use it only if its MOVE of a folder
