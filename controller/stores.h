@@ -19,8 +19,8 @@ struct opened_store {
 };
 
 /* flag: the place's flag, for messages ("--state-backend"). Nothing is sent. What the flags say is
- * sealed (runtimes/seal/seal.h). ERR_INVALID: it names no store; the message says no more of it than
- * its type, as there may be a password in it. */
+ * sealed (runtimes/seal/seal.h). ERR_INVALID: it names no store; the message says only its type,
+ * as there may be a password in it. */
 int stores_open(const struct connection *connection, const char *flag, const char *place,
                 struct opened_store *ret, struct error *error);
 void stores_close(struct opened_store *store);

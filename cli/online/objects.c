@@ -5,8 +5,8 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/client/group.h"
+#include "runtimes/kubernetes/client/list.h"
 
 void objects_done(struct objects *objects)
 {

@@ -7,8 +7,8 @@
 #include "cli/online/rows.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/kubernetes/client/pause.h"
 #include "runtimes/kubernetes/client/group.h"
+#include "runtimes/kubernetes/client/pause.h"
 
 #define TTL          300    /* seconds in which a Preview goes that this process left behind */
 #define TIME         120000 /* ms for a Preview */

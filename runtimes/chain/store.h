@@ -17,14 +17,14 @@
  * write ids of up to eight objects before it, and two sections, the open and the secret part, each
  * with its length and SHA-256. A removal is an object, too: a tombstone. (object.c has the format.)
  *
- *   - A write that saw number N as the newest creates N+1, and then lists the chain. It succeeded if
+ *   - A write that saw number N as the newest creates N+1, then lists the chain. It succeeded if
  *     N and N+1 are the two highest. If there is a higher number, that object decides: if it names
  *     this write among those before it, others built upon it, so it succeeded. If it does not, N+1
  *     had been there before and was deleted since: ERR_CONFLICT, and the writer deletes its own
  *     object, on which nobody builds.
  *   - The first write of day D (UTC, since 1970) creates a tombstone with the number (D-1) * 10^10,
  *     the beginning, and lists the chain: if anything else is there, ERR_CONFLICT. It then writes
- *     D * 10^10, the number that follows that beginning, as every write does. Two writers that begin
+ *     D * 10^10, the number that follows that beginning, as each write does. Two writers that begin
  *     on one day meet at the beginning. Where the day changes, or clocks differ by less than a day,
  *     the document of one and the beginning of the other are the same number.
  *   - A removal creates a tombstone as N+1, in the same way, and then deletes all that is lower.
@@ -33,7 +33,7 @@
  *   - After a write, all but the newest three objects are deleted: the two States before are a
  *     backup.
  *   - A tombstone that is alone for two days is closed by tidy: N+1 is created as one that nobody
- *     writes after, and then N is deleted. Whoever wants to write after N needs the number N+1, too,
+ *     writes after, then N is deleted. Whoever wants to write after N needs the number N+1, too,
  *     so one of the two fails. Two days later what closed it is deleted. After a closed one, and
  *     after it is gone, a chain begins anew, with the numbers of a later day.
  *   - So the chain of a document that exists has at least two objects, and one that has a single
@@ -63,7 +63,7 @@
  *     (S3), or twice              tidy deletes it
  *     by days                     the chain may be gone. Then it is alone: ERR_CORRUPT, and no
  *                                 document that somebody takes for the newest
- *   a writer that slept for days  what a handle saw more than a day ago is looked at again before it
+ *   a writer that slept for days  what a handle saw over a day ago is looked at again before it
  *                                 writes. If it sleeps after that: N is not there, ERR_CONFLICT. It
  *                                 takes its object back: a tombstone after it, then it is deleted
  *   a delete that comes later     its number is not used again
