@@ -43,9 +43,9 @@ void release_approval_done(struct release_approval *approval)
 void release_approval_copy(struct release_approval *to, const struct release_approval *from)
 {
     release_approval_done(to);
-    *to = (struct release_approval){str_new(from->plan), str_new(from->approver),
-                                    str_new(from->manager), str_new(from->time),
-                                    from->covers_unseen};
+    *to =
+        (struct release_approval){str_new(from->plan), str_new(from->approver),
+                                  str_new(from->manager), str_new(from->time), from->covers_unseen};
 }
 
 void release_rejection_done(struct release_rejection *rejection)

@@ -12,7 +12,7 @@
 
 #define DEFAULT_REGION "us-east-1"
 #define SERVICE        "s3"
-#define PAGE_KEYS       "1000" /* of one page of a list; AWS gives no more */
+#define PAGE_KEYS      "1000" /* of one page of a list; AWS gives no more */
 #define LIST_BYTES     (8u << 20)
 
 struct s3_objects {

@@ -10,8 +10,8 @@
 #include "runtimes/kubernetes/client/discovery.h"
 #include "runtimes/kubernetes/client/lease.h"
 #include "runtimes/kubernetes/client/list.h"
-#include "test/unit/runtimes/kubernetes/client/live.h"
 #include "test/unit/runtimes/io/tcp_proxy.h"
+#include "test/unit/runtimes/kubernetes/client/live.h"
 #include "test/unit/runtimes/kubernetes/client/watch_log.h"
 #include "test/unit/suite.h"
 
