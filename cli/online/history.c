@@ -63,7 +63,7 @@ static void add_row(struct table *table, const struct value *release, int64_t in
     table_add(table, STYLE_PLAIN, "%s", took);
     table_add(table, STYLE_PLAIN, "%s", age);
     table_add(table, STYLE_PLAIN, "%s",
-              object_text(release, "-", "status", "approval", "manager", NULL));
+              object_text(release, "-", "status", "approval", "approver", NULL));
     table_add(table, STYLE_PLAIN, "%s%s", summary,
               revision && revision == in_force ? "   <- in force" : "");
 }

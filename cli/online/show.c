@@ -30,7 +30,7 @@ static void show_release(struct cli *cli, const struct value *release)
     _cleanup_free_ char *took = operation_took(release);
     const char *account = object_text(release, NULL, "status", "plan", "serviceAccountName", NULL);
     int64_t revision = object_int(release, 0, "status", "revision", NULL);
-    const char *approver = object_text(release, NULL, "status", "approval", "manager", NULL);
+    const char *approver = object_text(release, NULL, "status", "approval", "approver", NULL);
 
     output_paint(&cli->out, STYLE_BOLD, "%s/%s", object_namespace(release), object_name(release));
     output_add(&cli->out, "   %s", operation);

@@ -103,16 +103,16 @@ def test_has_colours_where_they_are_asked_for():
 ODD = "\x1b[2J\x07\x9b31m\r\n\t\x7f\u202e\u2028\u00a0\ue000\U000e0041\ufeffend"
 
 
-@pytest.mark.parametrize("where", ["name", "id", "action", "path", "value", "message", "reason", "manager", "spec",
+@pytest.mark.parametrize("where", ["name", "id", "action", "path", "value", "message", "reason", "approver", "spec",
                                    "digest", "planRef"])
 def test_texts_of_others_have_no_control_characters(where):
     result = {"id": "x", "action": "update", "fields": [{"path": "p", "from": "1", "to": "2"}]}
     one = release([result], phase="awaitingApproval", plan={"digest": "d1", "update": 1}, omitted=1,
-                  planRef={"name": "ConfigMap a/b"}, approval={"manager": "m"})
+                  planRef={"name": "ConfigMap a/b"}, approval={"approver": "m"})
     places = {"name": (one["metadata"], "name"), "id": (result, "id"), "action": (result, "action"),
               "path": (result["fields"][0], "path"), "value": (result["fields"][0], "from"),
               "message": (result, "message"), "reason": (result, "reason"), "spec": (one["spec"]["specRef"], "name"),
-              "manager": (one["status"]["approval"], "manager"), "digest": (one["status"]["plan"], "digest"),
+              "approver": (one["status"]["approval"], "approver"), "digest": (one["status"]["plan"], "digest"),
               "planRef": (one["status"]["planRef"], "name")}
     holder, key = places[where]
     holder[key] = ODD
@@ -138,7 +138,7 @@ def test_what_failed_is_shown_even_if_it_is_unchanged():
     ({"plan": {"unchanged": 2}}, "No changes: 2 unchanged."),
     ({"plan": {"create": 1}, "omitted": 7, "planRef": {"name": "ConfigMap s/p"}},
      "7 more resources: all are in ConfigMap s/p"),
-    ({"approval": {"plan": "d", "manager": "alice"}}, "approved by alice"),
+    ({"approval": {"plan": "d", "approver": "alice"}}, "approved by alice"),
     ({"phase": "cancelled", "conditions": [{"type": "Ready", "reason": "PlanStale", "message": "changed"}]}, "changed"),
     ({"plan": {"create": 1, "serviceAccountName": "deployer\x1b"}}, "as ServiceAccount deployer\\u001b"),
 ], ids=lambda one: "" if isinstance(one, dict) else one)
