@@ -151,6 +151,30 @@ def test_the_life_of_a_spec(world, kind, is_sealed):
     assert not world.canary.is_in(world.logs)
 
 
+def test_state_that_was_not_sealed_is_left_alone(world):
+    place = world.servers.get("postgres").new_place()
+    sealed, world.seal = world.seal, UNSEALED
+    world.start(place)
+    world.apply("a", "b").wait("True")
+    before = world.made()
+    world.kill()
+
+    world.seal = sealed
+    world.start(place)
+    world.apply("a", "c", x="2")
+    world.wait_reason("NotSealed")
+    assert world.made() == before
+    world.kill()
+
+    world.seal = [sealed[0] + ",identity"]
+    assert "and 0 could not be\n" in world.command("rekey", "--state-backend", place)
+    world.seal = sealed
+    world.start(place)
+    eventually(lambda: world.values() == {"a": "2", "c": "2"})
+    assert world.made()["a"][1] == before["a"][1]
+    world.spec().delete()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_another_store_and_a_server_that_is_away(world, kind):
     server = world.servers.get(kind)
