@@ -14,6 +14,7 @@ from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
 KINDS = ["postgres", "s3", "apache"]
+MANY = [f"m{n}" for n in range(30)]
 UNSEALED = ["--state-encryption=none"]
 
 
@@ -131,12 +132,11 @@ def test_the_life_of_a_spec(world, kind, is_sealed):
     world.apply("a", "c", x="2").wait("True")
     assert world.values() == {"a": "2", "c": "2"}
 
-    many = [f"m{n}" for n in range(30)]
-    world.apply("a", *many, x="3")
+    world.apply("a", *MANY, x="3")
     eventually(lambda: world.values().get("m0"), every=0.01)
     world.kill()
     world.start(place)
-    eventually(lambda: world.values() == dict.fromkeys(["a", *many], "3"))
+    eventually(lambda: world.values() == dict.fromkeys(["a", *MANY], "3"))
     world.apply("a", x="4").wait("True")
     assert world.values() == {"a": "4"} and world.made()["a"][1] == first
 
@@ -175,7 +175,7 @@ def test_state_that_was_not_sealed_is_left_alone(world):
     world.spec().delete()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, "nginx"])
 def test_another_store_and_a_server_that_is_away(world, kind):
     server = world.servers.get(kind)
     place, another = server.new_place(), server.new_place()
@@ -204,7 +204,17 @@ def test_another_store_and_a_server_that_is_away(world, kind):
     finally:
         server.run()
     eventually(lambda: world.values() == {"a": "3", "d": "3"})
-    assert world.made()["a"][1] == before["a"][1]
+
+    world.apply("a", *MANY, x="4")
+    eventually(lambda: world.values().get("m0"), every=0.01)
+    server.kill()
+    found = {name: uid for name, (_, uid) in world.made().items() if name in MANY}
+    world.kill()
+    server.run()
+    world.start(place)
+    eventually(lambda: world.values() == dict.fromkeys(["a", *MANY], "4"))
+    after = {name: uid for name, (_, uid) in world.made().items()}
+    assert after["a"] == before["a"][1] and found.items() <= after.items()
     world.spec().delete()
     assert not world.values()
 

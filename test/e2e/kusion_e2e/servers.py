@@ -57,12 +57,13 @@ class Servers:
 class Server:
     """One that is up."""
 
+    NAME = None  # as which `hack/stores env` says where it is
+
     def __init__(self, servers, kind):
         self.servers, self.kind = servers, kind
         environment = servers.environment()
-        name = f"KUSION_TEST_{kind.upper()}"
-        self.place, self.admin = environment[name], environment.get(f"{name}_ADMIN")
-        self.folder = Path(environment[f"{name}_FOLDER"])
+        self.place, self.admin = environment[self.NAME], environment.get(f"{self.NAME}_ADMIN")
+        self.folder = Path(environment[f"{self.NAME}_FOLDER"])
 
     def kill(self):
         self.servers.do("kill", self.kind)
@@ -98,6 +99,8 @@ def _files(folder):
 class Postgres(Server):
     """A place is a database."""
 
+    NAME = "KUSION_TEST_POSTGRES"
+
     def new_place(self):
         name = self.servers.new_name()
         self._run("psql", f"--command=CREATE DATABASE {name} OWNER kusion", self.admin)
@@ -121,6 +124,8 @@ program=$(_postgres_program {program}); server_libraries postgresql-15; "$progra
 class Bucket(Server):
     """A place is a prefix."""
 
+    NAME = "KUSION_TEST_S3"
+
     def new_place(self):
         return self.place.replace("/test?", f"/{self.servers.new_name()}?")
 
@@ -143,4 +148,12 @@ class WebDav(Server):
         return _files(self.folder / "data" / re.search(r"/(place[0-9]+)\?", place).group(1))
 
 
-KINDS = {"postgres": Postgres, "s3": Bucket, "apache": WebDav, "nginx": WebDav}
+class Apache(WebDav):
+    NAME = "KUSION_TEST_APACHE"
+
+
+class Nginx(WebDav):
+    NAME = "KUSION_TEST_NGINX"
+
+
+KINDS = {"postgres": Postgres, "s3": Bucket, "apache": Apache, "nginx": Nginx}
