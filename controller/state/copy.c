@@ -9,6 +9,7 @@
 #include "engine/state/codec.h"
 #include "engine/store/identity_document.h"
 #include "engine/store/store_error.h"
+#include "runtimes/seal/seal.h"
 
 #define REFUSED "InvalidCopy"
 
@@ -79,6 +80,39 @@ static bool is_equal(const struct document *a, const struct document *b)
     return same(&a->open, &b->open) && same(&a->secret, &b->secret) && a->n_entries == b->n_entries;
 }
 
+/* It is sealed with a key that is gone since, or has never been sealed. */
+static bool is_locked(int r, const struct error *problem)
+{
+    return r == ERR_UNAVAILABLE && (str_equal(problem->reason, SEAL_MISSING) ||
+                                    str_equal(problem->reason, SEAL_NOT_SEALED));
+}
+
+static int open_and_read(struct store *store, const struct document_name *name,
+                         const struct store_call *call, struct store_file **ret,
+                         struct document *ret_there, struct error *error)
+{
+    int r = store->ops->open(store, name, STORE_WRITE, call, ret, error);
+
+    return r < 0 ? r : store->ops->read(*ret, call, ret_there, error);
+}
+
+/* What the target has of another time is of no worth. A sealed store neither replaces nor removes
+ * what it cannot read, so that is removed from the store below it. */
+static int open_there(const struct copy *copy, const struct document_name *name,
+                      struct store_file **ret, struct document *ret_there, struct error *error)
+{
+    struct store *store = copy->to->store;
+    int r = open_and_read(store, name, copy->call, ret, ret_there, error);
+
+    if (!is_locked(r, error))
+        return r;
+    store->ops->close(*ret);
+    *ret = NULL;
+    err_clear(error);
+    r = store_drop(copy->to->base, name, copy->call, error);
+    return r < 0 ? r : open_and_read(store, name, copy->call, ret, ret_there, error);
+}
+
 static int write_if_other(const struct copy *copy, const struct document_name *name,
                           const struct document *document, struct error *error)
 {
@@ -86,10 +120,8 @@ static int write_if_other(const struct copy *copy, const struct document_name *n
     struct document there = DOCUMENT_INIT;
     struct store_file *file = NULL;
     struct error problem = {0};
-    int r = store->ops->open(store, name, STORE_WRITE, copy->call, &file, &problem);
+    int r = open_there(copy, name, &file, &there, &problem);
 
-    if (r >= 0)
-        r = store->ops->read(file, copy->call, &there, &problem);
     if (r == ERR_NOT_FOUND || r == ERR_CORRUPT || (r >= 0 && !is_equal(&there, document))) {
         err_clear(&problem);
         r = store->ops->write(file, copy->call, document, &problem);
@@ -112,7 +144,7 @@ static int copy_document(const struct copy *copy, const struct document_name *na
     document_done(&document);
     copy->ret->documents += r >= 0;
     if (r == ERR_NOT_FOUND) /* its removal has begun */
-        r = store_drop(copy->to->store, name, copy->call, error);
+        r = store_drop(copy->to->base, name, copy->call, error);
     else if (r < 0)
         err_copy(error, &problem);
     return r;
@@ -149,7 +181,7 @@ static int remove_rest(struct copy *copy, struct error *error)
 
         if (names_has(&copy->names, &there.items[i]))
             continue;
-        r = store_drop(copy->to->store, &there.items[i], copy->call, &problem);
+        r = store_drop(copy->to->base, &there.items[i], copy->call, &problem);
         copy->ret->removed += r >= 0;
         if (r < 0)
             about(copy->to, &problem, error);

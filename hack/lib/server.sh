@@ -130,12 +130,15 @@ server_wait() {
     done
 }
 
-server_remove() {
+server_kill() {
     local pid
-    if pid=$(server_pid); then
-        kill -KILL -- "-$pid" 2>/dev/null || kill -KILL "$pid" 2>/dev/null || true
-        while kill -0 -- "-$pid" 2>/dev/null; do sleep 0.02; done
-    fi
+    pid=$(server_pid) || return 0
+    kill -KILL -- "-$pid" 2>/dev/null || kill -KILL "$pid" 2>/dev/null || true
+    while kill -0 -- "-$pid" 2>/dev/null; do sleep 0.02; done
+}
+
+server_remove() {
+    server_kill
     rm -rf "$dir"
 }
 

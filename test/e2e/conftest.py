@@ -24,7 +24,7 @@ from kusion_e2e.turns import Turns
 # Runs that share the files begin with these, which take longest.
 LONGEST = ("second_runtime_calls", "leader", "chart_values", "tenants", "webhook_down",
            "deletion_guard", "tenants_limits", "kubectl_managers", "approval", "spec_lifecycle",
-           "check", "tenants_fairness")
+           "check", "tenants_fairness", "state_stores")
 
 
 def pytest_configure(config):

@@ -62,7 +62,9 @@ EVERYTHING = [
     "--set=controller.extraArgs[0]=--parallelism=5",
     "--set=state.backend=file:/state",
     "--set=state.volume.persistentVolumeClaim.claimName=state",
-    "--set=state.secrets={pg}",
+    "--set=state.secrets={pg,state-key}",
+    r"--set=state.key=file:/state-secrets/state-key\,kms:unix:///run/kms/kms.sock\,identity",
+    "--set=state.encryption=all",
     "--set=state.accept=0123456789abcdef",
     "--set=terraform.providers[0]=hashicorp/random@~> 3.6",
     "--set=terraform.providers[1]=example.com:8443/acme/cloud",
@@ -192,6 +194,8 @@ class TestRendered:
             "--preview-ttl=12h",
             "--stuck-timeout=0s",
             "--state-backend=file:/state",
+            "--state-key=file:/state-secrets/state-key,kms:unix:///run/kms/kms.sock,identity",
+            "--state-encryption=all",
             "--accept-store=0123456789abcdef",
             "--terraform-provider=hashicorp/random@~> 3.6",
             "--terraform-provider=example.com:8443/acme/cloud",
@@ -215,6 +219,10 @@ class TestRendered:
         assert {one["name"]: one for one in pod["volumes"]} == {
             "state": {"name": "state", "persistentVolumeClaim": {"claimName": "state"}},
             "state-pg": {"name": "state-pg", "secret": {"secretName": "pg", "defaultMode": 0o440}},
+            "state-state-key": {
+                "name": "state-state-key",
+                "secret": {"secretName": "state-key", "defaultMode": 0o440},
+            },
             "terraform-providers": {
                 "name": "terraform-providers",
                 "persistentVolumeClaim": {"claimName": "providers"},
@@ -232,6 +240,7 @@ class TestRendered:
         assert pod["containers"][0]["volumeMounts"] == [
             {"name": "state", "mountPath": "/state"},
             {"name": "state-pg", "mountPath": "/state-secrets/pg", "readOnly": True},
+            {"name": "state-state-key", "mountPath": "/state-secrets/state-key", "readOnly": True},
             {"name": "terraform-providers", "mountPath": "/terraform/providers", "readOnly": True},
             {"name": "terraform-cache", "mountPath": "/terraform/cache"},
             {"name": "terraform-files", "mountPath": "/terraform/files", "readOnly": True},
@@ -351,6 +360,9 @@ class TestRendered:
             ("controller.operationMemory=64M", "operationMemory"),
             ("controller.previewHistoryLimit=101", "previewHistoryLimit"),
             ("controller.previewTtl=1d", "previewTtl"),
+            ("state.key=identity", "key"),
+            ("state.key=file:keys", "key"),
+            ("state.encryption=aes", "encryption"),
             ("image.digest=sha256:1", "digest"),
             ("metrics.port=80", "port"),
             ("crds.keep=maybe", "keep"),

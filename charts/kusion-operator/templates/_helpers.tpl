@@ -180,6 +180,12 @@ args:
 {{- with .Values.state.backend }}
 - {{ printf "--state-backend=%s" . | quote }}
 {{- end }}
+{{- with .Values.state.key }}
+- {{ printf "--state-key=%s" . | quote }}
+{{- end }}
+{{- with .Values.state.encryption }}
+- --state-encryption={{ . }}
+{{- end }}
 {{- with .Values.state.accept }}
 - --accept-store={{ . }}
 {{- end }}

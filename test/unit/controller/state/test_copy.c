@@ -11,6 +11,7 @@
 #include "engine/store/identity_document.h"
 #include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/memory_store.h"
+#include "test/unit/runtimes/seal/key_folder.h"
 #include "test/unit/suite.h"
 
 static const struct store_call plain;
@@ -211,6 +212,58 @@ static void it_can_come_back(void)
     expect_identity(&stage.to, "a1", NULL, NULL);
     expect_identity(&stage.from, "a1", "memory:old", NULL);
     stage_done(&stage);
+}
+
+/* With a store around it, which seals. */
+static void end_seal(struct end *end, struct seal_keys *keys)
+{
+    end_close(end);
+    end_open(end, end->side.place, true);
+    end->side.history->ops->free(end->side.history);
+    end->side.store = seal_store_new(end->side.store, keys, SEAL_SECRET);
+    end->side.history = document_history_new(end->side.store);
+}
+
+/* Keys were changed while State was in the other store, and nothing there needs the old one. */
+static void what_the_target_has_need_not_be_readable(void)
+{
+    static const struct {
+        const char *note, *key, *more;
+    } rows[] = {
+        {"it is sealed with a key that is gone", "k2", ""},
+        {"the same, and what is not sealed may be read", "k2", ",identity"},
+        {"it is not sealed", NULL, ""},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(key_folder_free_p) char *folder = key_folder_new();
+        struct error error = {0};
+        struct stage stage;
+        struct end end;
+
+        stage_init(&stage);
+        if (rows[i].key)
+            end_seal(&stage.to, key_folder_keys(folder, ""));
+        EXPECT_INT(copy(&stage, &error), 0, error.message);
+        end = stage.from;
+        stage.from = stage.to;
+        stage.to = end;
+        EXPECT_INT(copy(&stage, &error), 0, error.message);
+        end = stage.from;
+        stage.from = stage.to;
+        stage.to = end;
+        if (rows[i].key) {
+            key_folder_use(folder, rows[i].key);
+            key_folder_remove(folder, "k1");
+        }
+        end_seal(&stage.to, key_folder_keys(folder, rows[i].more));
+        EXPECT_INT(store_drop(stage.from.side.store, &names[3], &plain, NULL), 0, "one is removed");
+        EXPECT_INT(copy(&stage, &error), 0, error.message);
+        EXPECT_INT(stage.copied.written, ARRAY_SIZE(names) - 1, rows[i].note);
+        EXPECT_INT(stage.copied.removed, 1, rows[i].note);
+        expect_whole(&stage.to, ARRAY_SIZE(names) - 1);
+        stage_done(&stage);
+    }
 }
 
 /* False: it makes fewer changes than that. */
@@ -432,6 +485,7 @@ static void what_is_kept_is_listed_and_read(void)
 }
 
 SUITE(copy, TEST(all_is_moved_and_the_source_says_so), TEST(it_can_come_back),
-      TEST(killed_at_any_change_it_goes_on), TEST(half_a_copy_is_brought_up_to_date),
-      TEST(what_is_no_source_or_no_target_is_refused), TEST(damage_ends_it_and_is_named),
-      TEST(releases_go_to_where_the_other_side_has_them), TEST(what_is_kept_is_listed_and_read))
+      TEST(what_the_target_has_need_not_be_readable), TEST(killed_at_any_change_it_goes_on),
+      TEST(half_a_copy_is_brought_up_to_date), TEST(what_is_no_source_or_no_target_is_refused),
+      TEST(damage_ends_it_and_is_named), TEST(releases_go_to_where_the_other_side_has_them),
+      TEST(what_is_kept_is_listed_and_read))

@@ -156,6 +156,7 @@ static void failures_say_what_is_wrong_with_the_store(void)
         {ERR_UNAVAILABLE, "TooManyRequests", "StoreSlow", "the store file:/states does not answer"},
         {ERR_UNAVAILABLE, STORE_OUTCOME_UNKNOWN, STORE_OUTCOME_UNKNOWN, "it"},
         {ERR_UNAVAILABLE, "KeyUnavailable", "KeyUnavailable", "it"},
+        {ERR_UNAVAILABLE, "NotSealed", "NotSealed", "it"},
         {ERR_TIMEOUT, "Timeout", "StoreSlow", "the store file:/states does not answer in time: it"},
         {ERR_FORBIDDEN, "AccessDenied", "StoreRefused",
          "the store file:/states refuses the operator: it"},

@@ -1,0 +1,247 @@
+"""State on servers: PostgreSQL, a bucket of S3, WebDAV. What the whole operator makes of them, while they
+and the operator are killed, and what they get to see."""
+
+import os
+import re
+import subprocess
+
+import pytest
+
+from kusion_e2e.canary import Canary
+from kusion_e2e.controller import PROGRAM, Controller
+from kusion_e2e.servers import Servers
+from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.wait import eventually
+
+KINDS = ["postgres", "s3", "apache"]
+MANY = [f"m{n}" for n in range(30)]
+UNSEALED = ["--state-encryption=none"]
+
+
+class World:
+    """An operator that works for one namespace, with State where it is told."""
+
+    def __init__(self, cluster, tenant, servers, folder):
+        self.cluster, self.tenant, self.servers = cluster, tenant, servers
+        self.state = cluster.new_namespace("state")
+        self.keys = folder / "keys"
+        self.keys.mkdir()
+        self.use_key("k1")
+        self.seal = [f"--state-key=file:{self.keys}"]
+        self.canary = Canary(plain=True)
+        self.operator = None
+        self.logs = ""
+
+    def use_key(self, name):
+        """As in a mounted Secret."""
+        for file, content in ((name, os.urandom(32)), ("current", name.encode())):
+            (self.keys / file).unlink(missing_ok=True)
+            (self.keys / file).write_bytes(content)
+            (self.keys / file).chmod(0o400)
+
+    def start(self, place):
+        self.operator = Controller(self.cluster, state=self.state, flags=[
+            "--watch-namespace", self.tenant, "--state-backend", place, *self.seal]).wait_leading()
+
+    def kill(self):
+        self.operator.crash()
+        self.logs += self.operator.logged()
+        self.operator = None
+
+    def stop(self):
+        self.logs += self.operator.logged()
+        assert self.operator.stop() == 0
+        self.operator = None
+
+    def end(self):
+        if self.operator:
+            self.operator.stop()
+        self.cluster.delete_namespace(self.state)
+
+    def command(self, *words):
+        command = [PROGRAM, "state", *words, "--kubeconfig", str(self.cluster.kubeconfig),
+                   "--state-namespace", self.state, *self.seal]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        assert not self.canary.is_in(done.stdout + done.stderr)
+        return done.stdout
+
+    def spec(self, name="web"):
+        return Spec(self.cluster, self.tenant, name)
+
+    def apply(self, *names, x="1", spec="web"):
+        """ConfigMaps, and a Secret with the canary."""
+        secret = resource({"apiVersion": "v1", "kind": "Secret",
+                           "metadata": {"name": f"login-{spec}", "namespace": self.tenant},
+                           "data": {"password": self.canary.data}})
+        maps = [config_map(name, self.tenant, {"x": x}) for name in names]
+        return self.spec(spec).apply([*maps, secret], interval="5s", retryInterval="1s")
+
+    def made(self):
+        """ConfigMaps that are of a Spec: name to x and uid."""
+        answer = self.cluster.api.get(f"/api/v1/namespaces/{self.tenant}/configmaps").must()
+        return {one["metadata"]["name"]: (one["data"]["x"], one["metadata"]["uid"])
+                for one in answer.object["items"] if "x" in (one.get("data") or {})}
+
+    def values(self):
+        return {name: x for name, (x, _) in self.made().items()}
+
+    def reason(self, spec="web"):
+        ready = {one["type"]: one for one in self.spec(spec).get()["status"]["conditions"]}["Ready"]
+        return ready["reason"]
+
+    def wait_reason(self, reason):
+        def says():
+            found = self.reason()
+            assert found == reason, found
+            return True
+
+        eventually(says)
+
+    def kept(self, place):
+        """How many documents are whole, and how many of these are State."""
+        said = self.command("verify", "--state-backend", place)
+        found = re.search(r"(\d+) documents are whole, (\d+) of them State; 0 are damaged", said)
+        assert found, said
+        return int(found.group(1)), int(found.group(2))
+
+
+@pytest.fixture(scope="module")
+def servers():
+    made = Servers(f"e2e-{os.getpid()}")
+    yield made
+    made.down()
+
+
+@pytest.fixture
+def world(state_namespace, tenant, servers, tmp_path):
+    made = World(state_namespace, tenant, servers, tmp_path)
+    yield made
+    made.end()
+
+
+@pytest.mark.parametrize("kind, is_sealed", [*((kind, True) for kind in KINDS), ("postgres", False),
+                                             ("s3", False), ("apache", False)])
+def test_the_life_of_a_spec(world, kind, is_sealed):
+    server = world.servers.get(kind)
+    place = server.new_place()
+    world.seal = world.seal if is_sealed else UNSEALED
+    world.start(place)
+    world.apply("a", "b").wait("True")
+    first = world.made()["a"][1]
+    world.apply("a", "c", x="2").wait("True")
+    assert world.values() == {"a": "2", "c": "2"}
+
+    world.apply("a", *MANY, x="3")
+    eventually(lambda: world.values().get("m0"), every=0.01)
+    world.kill()
+    world.start(place)
+    eventually(lambda: world.values() == dict.fromkeys(["a", *MANY], "3"))
+    world.apply("a", x="4").wait("True")
+    assert world.values() == {"a": "4"} and world.made()["a"][1] == first
+
+    assert world.kept(place)[1] == 1
+    found = world.canary.is_in(server.content(place))
+    assert found != is_sealed, "what is not sealed must be found, so that this can"
+
+    world.spec().delete()
+    assert not world.values()
+    eventually(lambda: world.kept(place) == (0, 0), 20)
+    world.stop()
+    assert not world.canary.is_in(world.logs)
+
+
+def test_state_that_was_not_sealed_is_left_alone(world):
+    place = world.servers.get("postgres").new_place()
+    sealed, world.seal = world.seal, UNSEALED
+    world.start(place)
+    world.apply("a", "b").wait("True")
+    before = world.made()
+    world.kill()
+
+    world.seal = sealed
+    world.start(place)
+    world.apply("a", "c", x="2")
+    world.wait_reason("NotSealed")
+    assert world.made() == before
+    world.kill()
+
+    world.seal = [sealed[0] + ",identity"]
+    assert "and 0 could not be\n" in world.command("rekey", "--state-backend", place)
+    world.seal = sealed
+    world.start(place)
+    eventually(lambda: world.values() == {"a": "2", "c": "2"})
+    assert world.made()["a"][1] == before["a"][1]
+    world.spec().delete()
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "nginx"])
+def test_another_store_and_a_server_that_is_away(world, kind):
+    server = world.servers.get(kind)
+    place, another = server.new_place(), server.new_place()
+    world.start(place)
+    world.apply("a", "b").wait("True")
+    before = world.made()
+    world.kill()
+
+    world.start(another)
+    world.wait_reason("StoreReplaced")
+    changed = world.apply("a", "c", x="2")
+    eventually(changed.condition)
+    world.wait_reason("StoreReplaced")
+    assert world.made() == before
+    world.kill()
+
+    world.start(place)
+    eventually(lambda: world.values() == {"a": "2", "c": "2"})
+    assert world.made()["a"][1] == before["a"][1]
+
+    server.kill()
+    try:
+        world.apply("a", "d", x="3")
+        world.wait_reason("StoreUnreachable")
+        assert world.values() == {"a": "2", "c": "2"}
+    finally:
+        server.run()
+    eventually(lambda: world.values() == {"a": "3", "d": "3"})
+
+    world.apply("a", *MANY, x="4")
+    eventually(lambda: world.values().get("m0"), every=0.01)
+    server.kill()
+    found = {name: uid for name, (_, uid) in world.made().items() if name in MANY}
+    world.kill()
+    server.run()
+    world.start(place)
+    eventually(lambda: world.values() == dict.fromkeys(["a", *MANY], "4"))
+    after = {name: uid for name, (_, uid) in world.made().items()}
+    assert after["a"] == before["a"][1] and found.items() <= after.items()
+    world.spec().delete()
+    assert not world.values()
+
+
+def test_state_goes_round_all_stores(world, tmp_path):
+    places = ["configmap", *(world.servers.get(kind).new_place() for kind in KINDS), f"file:{tmp_path / 'state'}",
+              "configmap"]
+    sealed, world.seal = world.seal, UNSEALED
+    world.start(places[0])
+    for spec in ("web", "shop"):
+        world.apply(f"{spec}-a", f"{spec}-b", spec=spec).wait("True")
+    before = world.made()
+    world.seal = [sealed[0] + ",identity"]
+    for source, target in zip(places, places[1:]):
+        world.stop()
+        world.command("copy", "--from", source, "--to", target)
+        world.seal = sealed  # all of it is, from the first copy on
+        assert world.kept(target)[1] == 2
+        if target.startswith("s3:"):
+            world.use_key("k2")
+            world.command("rekey", "--state-backend", target)
+            (world.keys / "k1").unlink()
+        world.start(target)
+        for spec in ("web", "shop"):
+            world.apply(f"{spec}-a", f"{spec}-b", x=target[:20], spec=spec).wait("True")
+    after = world.made()
+    assert {name: uid for name, (_, uid) in after.items()} == {name: uid for name, (_, uid) in before.items()}
+    for spec in ("web", "shop"):
+        world.spec(spec).delete()
+    assert not world.values() and world.kept("configmap") == (0, 0)
