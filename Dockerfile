@@ -10,11 +10,13 @@ FROM --platform=$BUILDPLATFORM ${BASE} AS libraries
 # amd64 or arm64, by a cross compiler where the machine is the other one. Empty: that of the machine.
 ARG TARGETARCH
 WORKDIR /src
-COPY hack/builder hack/libcurl hack/libpq hack/
-COPY hack/lib/common.sh hack/lib/source.sh hack/lib/
-COPY cmake/arm64.cmake cmake/
+COPY hack/builder hack/
+COPY hack/lib/common.sh hack/lib/
 RUN hack/builder install "$TARGETARCH"
-RUN hack/builder run "$TARGETARCH" sh -c 'hack/libcurl && hack/libpq'
+COPY hack/libcurl hack/
+COPY hack/lib/source.sh hack/lib/
+COPY cmake/arm64.cmake cmake/
+RUN hack/builder run "$TARGETARCH" hack/libcurl
 
 FROM libraries AS cli-build
 ARG TARGETARCH
@@ -31,6 +33,8 @@ COPY --from=cli-build /cli /
 
 FROM libraries AS build
 ARG TARGETARCH
+COPY hack/libpq hack/
+RUN hack/builder run "$TARGETARCH" hack/libpq
 COPY . .
 # The time that the list of packages has: SECONDS since 1970. Default: now.
 ARG SOURCE_DATE_EPOCH
