@@ -21,12 +21,14 @@ RUN hack/builder run "$TARGETARCH" hack/libcurl
 FROM libraries AS cli-build
 ARG TARGETARCH
 COPY . .
+# The time that lists of packages have: SECONDS since 1970. Default: now.
+ARG SOURCE_DATE_EPOCH
 RUN hack/builder run "$TARGETARCH" sh -eux -c '\
     cmake --preset cli -DKUSION_LIBCURL="$(hack/libcurl)" \
  && cmake --build build/cli --target kubectl-kusion \
  && mkdir /cli \
  && "${CROSS}strip" -o /cli/kubectl-kusion build/cli/bin/kubectl-kusion \
- && hack/notice build/cli/bin/kubectl-kusion.map >/cli/NOTICE'
+ && hack/notice build/cli/bin/kubectl-kusion.map /cli'
 
 FROM scratch AS cli
 COPY --from=cli-build /cli /
@@ -36,7 +38,6 @@ ARG TARGETARCH
 COPY hack/libpq hack/
 RUN hack/builder run "$TARGETARCH" hack/libpq
 COPY . .
-# The time that the list of packages has: SECONDS since 1970. Default: now.
 ARG SOURCE_DATE_EPOCH
 RUN hack/builder run "$TARGETARCH" sh -eux -c '\
     cmake --preset release -DKUSION_LIBCURL="$(hack/libcurl)" -DKUSION_LIBPQ="$(hack/libpq)" \

@@ -1,6 +1,8 @@
-"""Packaging of the CLI (hack/lib/release.sh), with a program that is given: nothing is compiled."""
+"""Packaging of the CLI (hack/lib/release.sh), with a program that is given, and what is said of the libraries in it
+(hack/notice): nothing is compiled."""
 
 import hashlib
+import json
 import os
 import subprocess
 import tarfile
@@ -113,3 +115,30 @@ def test_the_manifest_for_krew(made):
         assert one["sha256"] == sha256(archive) and one["bin"] == "kubectl-kusion"
         with tarfile.open(archive) as tar:
             assert {file["from"] for file in one["files"]} <= set(tar.getnames())
+
+
+def library(name):
+    return next(Path("/usr/lib").glob(f"*/{name}.a"))
+
+
+def test_the_notice_has_what_the_linker_took_a_part_of(tmp_path):
+    yaml_archive, unused = library("libyaml"), library("libz")
+    (tmp_path / "tool.map").write_text(
+        "Archive member included to satisfy reference by file (symbol)\n\n"
+        "libours.a(a.c.o)              main.c.o (ours)\n"
+        f"{yaml_archive}(api.o)\n                              libours.a(a.c.o) (yaml_parser_load)\n"
+        f"\nLOAD {yaml_archive}\nLOAD {unused}\n")
+    subprocess.run([ROOT / "hack/notice", tmp_path / "tool.map", tmp_path], check=True,
+                   env={**os.environ, "SOURCE_DATE_EPOCH": str(EPOCH)})
+    notice = (tmp_path / "NOTICE").read_text()
+    assert Path("/usr/share/doc/libyaml-dev/copyright").read_text() in notice and "zlib" not in notice
+    listed = json.loads((tmp_path / "tool.spdx.json").read_text())
+    assert listed["name"] == "tool" and listed["creationInfo"]["created"] == "2023-11-14T22:13:20Z"
+    assert [package["name"] for package in listed["packages"]] == ["tool", "libyaml-dev"]
+
+
+def test_of_a_map_without_archives_no_notice_is_made(tmp_path):
+    (tmp_path / "tool.map").write_text("libours.a(a.c.o)  main.c.o (ours)\n")
+    done = subprocess.run([ROOT / "hack/notice", tmp_path / "tool.map", tmp_path], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "names no archive" in done.stderr
+    assert not (tmp_path / "NOTICE").exists()
