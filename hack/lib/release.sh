@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Files of a release: archives, and those of kubectl-kusion, from a program and the notice of what is linked into
-# it (hack/cli). Made twice, they have the same bytes: times are SOURCE_DATE_EPOCH. To be sourced after common.sh, with VERSION set.
+# it (hack/cli). Made twice, they have the same bytes: times are SOURCE_DATE_EPOCH. To be sourced after common.sh;
+# VERSION is that of the release.
 
 _DOWNLOADS=https://github.com/KusionStack/kusion-operator/releases/download
 _SUMMARY="Works with Specs and Releases of the Kusion operator"
@@ -26,7 +27,7 @@ cli_documents() {
     chmod +x "$2/completions/kubectl_complete-kusion"
 }
 
-# cli_archive ARCH PROGRAM NOTICE LICENSE DOCUMENTS FOLDER: the archive, into FOLDER. All that is in it is in one folder.
+# cli_archive ARCH PROGRAM NOTICE LICENSE DOCUMENTS FOLDER: the archive, into FOLDER. All of it is in one folder.
 cli_archive() {
     local name work
     name=$(cli_archive_name "$1")
@@ -55,28 +56,34 @@ Description: $_SUMMARY
 CONTROL
 }
 
+# _deb_usr PROGRAM NOTICE LICENSE DOCUMENTS USR: what the package installs, into the folder USR.
+_deb_usr() {
+    local share=$5/share from=$4/completions page
+    install -D --mode=0755 "$1" "$5/bin/kubectl-kusion"
+    install -D --mode=0755 -t "$5/bin" "$from/kubectl_complete-kusion"
+    install -D --mode=0644 "$from/kubectl-kusion.bash" "$share/bash-completion/completions/kubectl-kusion"
+    install -D --mode=0644 -t "$share/zsh/vendor-completions" "$from/_kubectl_kusion"
+    install -D --mode=0644 -t "$share/fish/vendor_completions.d" "$from/kubectl-kusion.fish"
+    for page in "$4"/man/*.1; do
+        install -D --mode=0644 -t "$share/man/man1" "$page"
+    done
+    gzip -n -9 "$share"/man/man1/*.1
+    mkdir -p "$share/doc/kubectl-kusion"
+    cat "$3" "$2" >"$share/doc/kubectl-kusion/copyright"
+}
+
 # cli_deb ARCH PROGRAM NOTICE LICENSE DOCUMENTS FOLDER: the Debian package, into FOLDER. It depends on nothing.
 cli_deb() {
-    local root doc page
+    local root
     root=$(mktemp -d)
     defer rm -rf "$root"
-    chmod 0755 "$root"
-    doc=$root/usr/share/doc/kubectl-kusion
-    install -D --mode=0755 "$2" "$root/usr/bin/kubectl-kusion"
-    install --mode=0755 "$5/completions/kubectl_complete-kusion" "$root/usr/bin/kubectl_complete-kusion"
-    install -D --mode=0644 "$5/completions/kubectl-kusion.bash" "$root/usr/share/bash-completion/completions/kubectl-kusion"
-    install -D --mode=0644 "$5/completions/_kubectl_kusion" "$root/usr/share/zsh/vendor-completions/_kubectl_kusion"
-    install -D --mode=0644 "$5/completions/kubectl-kusion.fish" "$root/usr/share/fish/vendor_completions.d/kubectl-kusion.fish"
-    for page in "$5"/man/*.1; do
-        install -D --mode=0644 "$page" "$root/usr/share/man/man1/$(basename "$page")"
-    done
-    gzip -n -9 "$root"/usr/share/man/man1/*.1
-    mkdir -p "$doc" "$root/DEBIAN"
-    cat "$4" "$3" >"$doc/copyright"
+    _deb_usr "${@:2:4}" "$root/usr"
+    mkdir "$root/DEBIAN"
     _deb_control "$1" "$root" >"$root/DEBIAN/control"
     (cd "$root" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum >DEBIAN/md5sums)
     chmod -R u=rwX,go=rX "$root"
-    dpkg-deb --root-owner-group -Zxz --build "$root" "$6/kubectl-kusion_${VERSION}_$1.deb" >/dev/null
+    # More threads compress to other bytes.
+    dpkg-deb --root-owner-group -Zxz --threads-max=1 --build "$root" "$6/kubectl-kusion_${VERSION}_$1.deb" >/dev/null
 }
 
 # krew_manifest FOLDER ARCH…: from the archives in FOLDER.
