@@ -4,7 +4,7 @@
 # VERSION is that of the release.
 
 _DOWNLOADS=https://github.com/KusionStack/kusion-operator/releases/download
-_SUMMARY="Works with Specs and Releases of the Kusion operator"
+_SUMMARY="Work with Specs of the Kusion operator" # krew wants less than 50 characters
 
 # folder_archive FOLDER NAME: FOLDER/NAME as .tar.gz, to stdout, with files in the order of their names.
 folder_archive() {

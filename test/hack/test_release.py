@@ -108,6 +108,7 @@ def test_the_manifest_for_krew(made):
     manifest = yaml.safe_load((made / "kusion.yaml").read_text())
     assert manifest["apiVersion"] == "krew.googlecontainertools.github.com/v1alpha2" and manifest["kind"] == "Plugin"
     assert manifest["metadata"]["name"] == "kusion" and manifest["spec"]["version"] == "v1.2.3"
+    assert len(manifest["spec"]["shortDescription"]) < 50
     platforms = manifest["spec"]["platforms"]
     assert [one["selector"]["matchLabels"]["arch"] for one in platforms] == ["amd64", "arm64"]
     for one in platforms:
