@@ -17,8 +17,16 @@ macro(find_yajl)
     endif()
 endmacro()
 
+# bin/PROGRAM.map has the archives that have become parts of the program: hack/notice.
 function(link_statically program)
-    if(KUSION_STATIC AND NOT KUSION_HARDEN)
-        target_link_options(${program} PRIVATE -static)
+    if(KUSION_STATIC)
+        target_link_options(${program} PRIVATE -Wl,-Map=$<TARGET_FILE:${program}>.map)
+        if(NOT KUSION_HARDEN)
+            target_link_options(${program} PRIVATE -static)
+        endif()
+        # The cross compiler's own glibc gets no security updates: that of the architecture comes first.
+        if(CMAKE_CROSSCOMPILING)
+            target_link_options(${program} PRIVATE -B/usr/lib/${CMAKE_LIBRARY_ARCHITECTURE})
+        endif()
     endif()
 endfunction()

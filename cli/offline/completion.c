@@ -20,7 +20,9 @@ static const struct {
             "2>/dev/null)}\")\n"
             "    if [[ -n ${found[1]} ]]; then compadd -- \"${found[@]}\"; else _files; fi\n"
             "}\n"
-            "compdef _kubectl_kusion kubectl-kusion\n"},
+            "# autoloaded from fpath, this file is the function\n"
+            "if [[ ${funcstack[1]} == _kubectl_kusion ]]; then _kubectl_kusion\n"
+            "else compdef _kubectl_kusion kubectl-kusion; fi\n"},
     {"fish", "# kubectl-kusion completion fish | source\n"
              "function __kubectl_kusion\n"
              "    set -l words (commandline -opc) (commandline -ct)\n"

@@ -55,3 +55,18 @@ image_base() {
         --cmd bash "$container"
     image_buildah commit --quiet --rm "$container" "$BASE" >/dev/null
 }
+
+# image_build ARCH LOG OPTION…: builds from the Dockerfile, on BASE. With SOURCE_DATE_EPOCH, two builds have the
+# same bytes.
+image_build() {
+    # buildah knows BUILDPLATFORM too late to choose the base by it.
+    local log=$2 options=(--build-arg "BASE=$BASE" --platform "linux/$1"
+        --build-arg "BUILDPLATFORM=linux/$(dpkg --print-architecture)")
+    [[ -z ${SOURCE_DATE_EPOCH:-} ]] ||
+        options+=(--timestamp "$SOURCE_DATE_EPOCH" --build-arg "SOURCE_DATE_EPOCH=$SOURCE_DATE_EPOCH")
+    mkdir -p "$(dirname "$log")"
+    image_buildah build --isolation chroot --layers "${options[@]}" "${@:3}" "$ROOT" >"$log" 2>&1 || {
+        tail -n 30 "$log" >&2
+        die "the build failed: the end of its log is above"
+    }
+}

@@ -1,6 +1,7 @@
 """graph, explain, completion and the man pages of kubectl-kusion: they need no cluster."""
 
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -144,6 +145,18 @@ def test_bash_completes():
     """
     done = subprocess.run(["bash", "-c", script], text=True, capture_output=True, check=True)
     assert done.stdout.splitlines() == ["convert", "--namespace --name"]
+
+
+@pytest.mark.skipif(not shutil.which("zsh"), reason="there is no zsh")
+def test_zsh_completes_at_once_when_the_script_is_autoloaded(tmp_path):
+    (tmp_path / "_kubectl_kusion").write_text(kusion("completion", "zsh").stdout)
+    script = f"""
+        PATH="{PROGRAM.parent}:$PATH"; fpath=("{tmp_path}" $fpath); autoload -Uz _kubectl_kusion
+        compadd() {{ print -r -- "$@" }}
+        words=(kubectl-kusion conv); CURRENT=2; _kubectl_kusion
+    """
+    done = subprocess.run(["zsh", "-f", "-c", script], text=True, capture_output=True, check=True)
+    assert done.stdout.splitlines() == ["-- convert"]
 
 
 def test_man_pages(tmp_path):
