@@ -40,8 +40,8 @@ def checkout(controlled, tmp_path):
     controlled.delete_namespace(TEAM)
 
 
-def test_the_first_example_and_a_preview_of_its_change(controlled, checkout):
-    commands = typed(section("A Spec").partition("| field of `spec` |")[0])
+def test_the_first_example(controlled, checkout):
+    commands = typed(section("A Spec"))
     assert [command.split()[:2] for command, _ in commands] == [["kubectl", "apply"]] * 2 + [
         ["kubectl", "wait"], ["kubectl", "get"]]
     for command, shown in commands:
@@ -52,13 +52,3 @@ def test_the_first_example_and_a_preview_of_its_change(controlled, checkout):
         return [re.split(r"\s{2,}", line)[:-1] for line in lines if line.strip()]
 
     assert words(done.stdout.splitlines()) == words(shown)
-
-    text = (checkout / "spec.yaml").read_text()
-    (checkout / "spec.yaml").write_text(text.replace("port: 6379", "port: 6380"))
-    (preview, [shown]), (plan, _) = typed(section("A Spec").partition("| field of `spec` |")[2])
-    made = type_in(controlled, preview, checkout)
-    assert re.fullmatch(r"release.api.kusion.io/web-preview-\w+ created\n", made.stdout), made.stderr
-    name, example = (line.split()[0].rpartition("/")[2] for line in (made.stdout, shown))
-    assert example in plan
-    done = type_in(controlled, plan.replace(example, name), checkout)
-    assert done.returncode == 0 and "1 to update" in done.stdout, (done.stdout, done.stderr)
