@@ -44,11 +44,8 @@ int store_error(struct error *error, enum store_error_kind kind, const char *pla
 /* Words that stores have for themselves: their message is complete. */
 static bool is_of_store(const char *reason)
 {
-    for (size_t i = 0; i < STORE_ERRORS; i++)
-        if (str_equal(rows[i].reason, reason))
-            return true;
-    return str_has_prefix(reason, "State") || str_has_prefix(reason, "Key") ||
-           str_equal(reason, "NotSealed");
+    return str_has_prefix(reason, "Store") || str_has_prefix(reason, "State") ||
+           str_has_prefix(reason, "Key") || str_equal(reason, "NotSealed");
 }
 
 static enum store_error_kind kind_of(const struct error *error)

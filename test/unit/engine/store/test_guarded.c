@@ -157,6 +157,8 @@ static void failures_say_what_is_wrong_with_the_store(void)
         {ERR_UNAVAILABLE, STORE_OUTCOME_UNKNOWN, STORE_OUTCOME_UNKNOWN, "it"},
         {ERR_UNAVAILABLE, "KeyUnavailable", "KeyUnavailable", "it"},
         {ERR_UNAVAILABLE, "NotSealed", "NotSealed", "it"},
+        {ERR_UNAVAILABLE, "StoreNotFound", "StoreNotFound", "it"},
+        {ERR_UNAVAILABLE, "StoreBusy", "StoreBusy", "it"},
         {ERR_TIMEOUT, "Timeout", "StoreSlow", "the store file:/states does not answer in time: it"},
         {ERR_FORBIDDEN, "AccessDenied", "StoreRefused",
          "the store file:/states refuses the operator: it"},
