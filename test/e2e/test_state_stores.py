@@ -219,6 +219,32 @@ def test_another_store_and_a_server_that_is_away(world, kind):
     assert not world.values()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_store_that_is_emptied_while_the_operator_works(world, kind):
+    server = world.servers.get(kind)
+    place = server.new_place()
+    world.start(place)
+    world.apply("a", "b").wait("True")
+    before = world.made()
+
+    def refuses():
+        found = world.reason()
+        assert found in ("StoreReplaced", "StoreNotFound", "StateLost"), found
+        return True
+
+    server.empty(place)
+    try:
+        changed = world.apply("a", "c", x="2")
+        eventually(lambda: changed.condition() and refuses())
+        assert world.made() == before
+    finally:
+        server.restore(place)
+    eventually(lambda: world.values() == {"a": "2", "c": "2"})
+    assert world.made()["a"][1] == before["a"][1]
+    world.spec().delete()
+    assert not world.values()
+
+
 def test_state_goes_round_all_stores(world, tmp_path):
     places = ["configmap", *(world.servers.get(kind).new_place() for kind in KINDS), f"file:{tmp_path / 'state'}",
               "configmap"]

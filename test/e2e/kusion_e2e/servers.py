@@ -75,6 +75,13 @@ class Server:
         """All that is kept there, names and contents, as text."""
         raise NotImplementedError
 
+    def empty(self, place):
+        """While the server runs. All of it comes back by restore()."""
+        raise NotImplementedError
+
+    def restore(self, place):
+        raise NotImplementedError
+
 
 def _readable(content):
     """As text, with what is compressed in it."""
@@ -96,6 +103,33 @@ def _files(folder):
     return _readable(found)
 
 
+class Folders(Server):
+    """A place is a folder of the server's."""
+
+    def folder_of(self, place):
+        return self.folder / "data" / re.search(r"/(place[0-9]+)\?", place).group(1)
+
+    def content(self, place):
+        return _files(self.folder_of(place))
+
+    def empty(self, place):
+        folder = self.folder_of(place)
+        folder.rename(f"{folder}-away")
+        _make_folder(folder, like=f"{folder}-away")
+
+    def restore(self, place):
+        folder = self.folder_of(place)
+        shutil.rmtree(folder)
+        Path(f"{folder}-away").rename(folder)
+
+
+def _make_folder(folder, like):
+    status = os.stat(like)
+    folder.mkdir()
+    shutil.copymode(like, folder)
+    os.chown(folder, status.st_uid, status.st_gid)
+
+
 class Postgres(Server):
     """A place is a database."""
 
@@ -107,10 +141,19 @@ class Postgres(Server):
         return self.place.replace("/kusion?", f"/{name}?")
 
     def content(self, place):
-        name = re.search(r"/(place[0-9]+)\?", place).group(1)
-        text = self._run("pg_dump", self.admin.replace("dbname=kusion", f"dbname={name}"))
+        text = self._run("pg_dump", self._database(place))
         binary = [bytes.fromhex(one) for one in re.findall(r"\\x((?:[0-9a-f]{2})+)", text)]
         return text + "\n".join(map(_readable, binary))
+
+    def empty(self, place):
+        self._run("psql", "--command=ALTER SCHEMA kusion RENAME TO away", self._database(place))
+
+    def restore(self, place):
+        self._run("psql", "--command=ALTER SCHEMA away RENAME TO kusion", self._database(place))
+
+    def _database(self, place):
+        name = re.search(r"/(place[0-9]+)\?", place).group(1)
+        return self.admin.replace("dbname=kusion", f"dbname={name}")
 
     def _run(self, program, *arguments):
         """Its own, which may be unpacked in a folder of their own."""
@@ -121,7 +164,7 @@ program=$(_postgres_program {program}); server_libraries postgresql-15; "$progra
                               stdout=subprocess.PIPE, text=True, timeout=60).stdout
 
 
-class Bucket(Server):
+class Bucket(Folders):
     """A place is a prefix."""
 
     NAME = "KUSION_TEST_S3"
@@ -129,23 +172,15 @@ class Bucket(Server):
     def new_place(self):
         return self.place.replace("/test?", f"/{self.servers.new_name()}?")
 
-    def content(self, place):
-        return _files(self.folder / "data/kusion" / re.search(r"/(place[0-9]+)\?", place).group(1))
+    def folder_of(self, place):
+        return self.folder / "data/kusion" / super().folder_of(place).name
 
 
-class WebDav(Server):
-    """A place is a folder."""
-
+class WebDav(Folders):
     def new_place(self):
         name = self.servers.new_name()
-        made, like = self.folder / "data" / name, self.folder / "data/state"
-        made.mkdir()
-        shutil.copystat(like, made)
-        os.chown(made, like.stat().st_uid, like.stat().st_gid)
+        _make_folder(self.folder / "data" / name, like=self.folder / "data/state")
         return self.place.replace("/state?", f"/{name}?")
-
-    def content(self, place):
-        return _files(self.folder / "data" / re.search(r"/(place[0-9]+)\?", place).group(1))
 
 
 class Apache(WebDav):
