@@ -59,7 +59,10 @@ source_ensure() {
     [[ ! -e $FOLDER/complete ]] || return 0
     say "$_library: building $VERSION $1, from Debian's source"
     rm -rf "$FOLDER"
-    work=$(mktemp -d)
+    # A fixed name: paths of the sources are in debug information, and so in the identity of what is linked.
+    work=$CACHE/tools/$_library.work
+    rm -rf "$work"
+    mkdir -p "$work"
     defer rm -rf "$work"
     if ! (exec {lock}>&- && cd "$work" && _source_fetch && "$2" && touch "$FOLDER/complete") >"$log" 2>&1; then
         tail -n 20 "$log" >&2
