@@ -24,6 +24,18 @@ source_select() {
     FOLDER=$CACHE/tools/$1-${VERSION//[^0-9A-Za-z.+-]/_}-$_ARCH-$(sha256sum <<<"${*:3}" | head -c 8)
 }
 
+# _source_download OPTION…: the source of the package's version. A mirror may have a package's new version
+# before its source: then the newest source that it has, and $FOLDER/version says which.
+_source_download() {
+    local version
+    for version in "$VERSION" $(apt-cache "$@" showsrc "$_source" | sed -n 's/^Version: //p' | sort --version-sort -r); do
+        apt-get "$@" source --download-only "$_source=$version" || continue
+        mkdir -p "$FOLDER" && printf '%s\n' "$version" >"$FOLDER/version"
+        return
+    done
+    return 1
+}
+
 # _source_fetch: the package's source into ./source, from where Debian's packages come from. apt
 # checks it against the archive's signature.
 _source_fetch() {
@@ -35,7 +47,7 @@ _source_fetch() {
             --format "deb-src [signed-by=$_KEYRING] \$(REPO_URI) \$(RELEASE) \$(COMPONENT)" |
         sort -u >sources.list &&
         apt-get "${options[@]}" update &&
-        apt-get "${options[@]}" source --download-only "$_source=$VERSION" &&
+        _source_download "${options[@]}" &&
         dpkg-source --no-check -x "$_source"_*.dsc source
 }
 
@@ -68,4 +80,6 @@ source_ensure() {
         tail -n 20 "$log" >&2
         die "$_library: could not be built; all of the output is in $log"
     fi
+    [[ $(<"$FOLDER/version") == "$VERSION" ]] ||
+        warn "$_library: the source of $VERSION is not to be had, so this is $(<"$FOLDER/version")"
 }
