@@ -42,6 +42,8 @@ static const struct {
     ROW("context", context, NULL),
     ROW("state-namespace", state_namespace, NULL),
     ROW("state-backend", state_backend, "configmap"),
+    ROW("state-key", state_key, NULL),
+    ROW("state-encryption", state_encryption, NULL),
     ROW("accept-store", accept_store, NULL),
     ROW("watch-namespace", watch_namespace, NULL),
     ROW("watch-label-selector", watch_label_selector, NULL),
