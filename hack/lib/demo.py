@@ -269,12 +269,14 @@ class Demo:
         return self.spec is None and all(r.deleted for r in self.resources.values())
 
     def state_objects(self):
+        """Without what is of no Spec: the operator's own, and the identity of the store."""
         names = []
         for plural in ("configmaps", "secrets"):
             items = self.api.get(f"/api/v1/namespaces/kusion-system/{plural}").must().object["items"]
             kind = {"configmaps": "ConfigMap", "secrets": "Secret"}[plural]
             names += [(kind, i["metadata"]["name"]) for i in items
-                      if i["metadata"]["name"].startswith("kusion-") and "operator" not in i["metadata"]["name"]]
+                      if i["metadata"]["name"].startswith("kusion-")
+                      and not i["metadata"]["name"].startswith(("kusion-operator", "kusion-store"))]
         return names
 
     def misplaced(self, later, earlier):

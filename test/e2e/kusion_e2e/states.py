@@ -31,6 +31,8 @@ def open_state(head):
     """A small State, of its head. None: another document; a State in chunks; or one that is about to be
     written first, or is being removed."""
     state = head.get("binaryData", {}).get("state")
+    if head["metadata"].get("labels", {}).get("api.kusion.io/document") == "store":
+        return None
     return json.loads(gzip.decompress(base64.b64decode(state))) if state else None
 
 

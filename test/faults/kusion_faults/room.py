@@ -48,7 +48,8 @@ class Room:
         names = []
         for kind in ("configmaps", "secrets"):
             found = self.api.get(f"/api/v1/namespaces/{self.state}/{kind}").must().object["items"]
-            names += [f"{kind}/{one['metadata']['name']}" for one in found]
+            names += [f"{kind}/{one['metadata']['name']}" for one in found
+                      if not one["metadata"]["name"].startswith("kusion-store")]  # the store's identity
         return sorted(set(names) - {"configmaps/kube-root-ca.crt", "secrets/kusion-operator-plan-key"})
 
     def known(self, spec):
