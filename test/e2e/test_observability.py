@@ -340,3 +340,4 @@ def test_kube_state_metrics_finds_what_alerts_need(start, tenant):
             assert set(re.findall(r"\$labels\.(\w+)", str(rule))) <= labels
             assert set(re.findall(r"[{,] *(\w+) *!?=", rule["expr"])) <= labels
     assert 'leader_election_master_status{name="kusion-operator"} 1' in get(controller.metrics, "/metrics")[1]
+    spec.delete()
