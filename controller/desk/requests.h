@@ -15,10 +15,8 @@
 #ifndef CONTROLLER_DESK_REQUESTS_H
 #define CONTROLLER_DESK_REQUESTS_H
 
+#include "controller/desk/desk.h"
 #include "engine/release/release.h"
-#include "engine/store.h"
-
-struct desk;
 
 struct request {
     char *release; /* its name */
