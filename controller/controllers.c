@@ -5,7 +5,7 @@
 #include "controller/core/informer.h"
 #include "controller/core/workers.h"
 #include "controller/priority.h"
-#include "controller/reconcile/attempt.h"
+#include "controller/reconcile/operations.h"
 #include "controller/reconcile/release.h"
 #include "controller/reconcile/spec.h"
 #include "engine/base/log.h"
@@ -19,6 +19,8 @@
 /* Previews that people ask for: reconciles at once. */
 #define RELEASE_WORKERS 2
 
+enum kind { SPECS, RELEASES, KINDS };
+
 typedef struct reconcile_result reconcile_fn(void *arg, const char *key, struct cancel *cancel);
 
 static const struct {
@@ -27,26 +29,26 @@ static const struct {
     reconcile_fn *reconcile;
     priority_fn *priority;
 } kinds[] = {
-    [DESK_SPEC] = {"spec", &kube_specs, reconcile_spec, priority_of_spec},
-    [DESK_RELEASE] = {"release", &kube_releases, reconcile_release, priority_of_release},
+    [SPECS] = {"spec", &kube_specs, reconcile_spec, priority_of_spec},
+    [RELEASES] = {"release", &kube_releases, reconcile_release, priority_of_release},
 };
 
 /* One kind: what is watched, what waits, who works. */
 struct controller {
     struct controllers *all;
-    enum desk_kind kind;
+    enum kind kind;
     struct workqueue *queue;
+    struct operations *operations;
     struct workers *workers;
     struct informer *informer;
 };
 
 struct controllers {
     struct reconcile_context *context;
-    struct desk *desk;
     struct metric *reconciles, *seconds;
     struct metric *depth, *oldest, *adds, *retries, *queue_seconds, *work_seconds;
     struct metric *parked, *parked_bytes, *waiting, *reserved_bytes;
-    struct controller of[DESK_KINDS];
+    struct controller of[KINDS];
 };
 
 /* ---- One key ---- */
@@ -99,7 +101,7 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     struct controller *controller = arg;
     struct object_version version = {0};
 
-    if (controller->kind == DESK_RELEASE && is_own_write(old, now))
+    if (controller->kind == RELEASES && is_own_write(old, now))
         return;
     if (now)
         version = (struct object_version){.uid = now->uid,
@@ -107,17 +109,17 @@ static void on_change(void *arg, const char *key, const struct informer_object *
                                           .is_deleting = now->deleting,
                                           .is_new = !old && now->is_new,
                                           .version = now->version};
-    desk_observe(controller->all->desk, controller->kind, key, &version,
-                 old && now && !str_equal(old->trigger, now->trigger));
+    operations_observe(controller->operations, key, &version,
+                       old && now && !str_equal(old->trigger, now->trigger));
     workqueue_add(controller->queue, key, kinds[controller->kind].priority(old, now));
 }
 
 /* An operation of it goes on. */
-static void enqueue(void *arg, enum desk_kind kind, const char *key)
+static void enqueue(void *arg, const char *key)
 {
-    struct controllers *controllers = arg;
+    struct controller *controller = arg;
 
-    workqueue_add(controllers->of[kind].queue, key, WORKQUEUE_BEGUN);
+    workqueue_add(controller->queue, key, WORKQUEUE_BEGUN);
 }
 
 static void on_queue(void *arg, enum workqueue_event event, int64_t ms)
@@ -189,24 +191,27 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
                                     size_t memory)
 {
     struct controllers *controllers = NEW(struct controllers);
+    struct metric *specs = metrics_gauge(
+        metrics, "kusion_specs", "Specs by the status and the reason of their condition Ready.",
+        "ready", "reason", NULL);
 
     controllers->context = context;
     make_metrics(controllers, metrics);
-    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
+    for (enum kind kind = 0; kind < KINDS; kind++) {
         struct controller *controller = &controllers->of[kind];
 
         controller->all = controllers;
         controller->kind = kind;
         controller->queue = workqueue_new(&system_clock, on_queue, controller);
+        controller->operations =
+            operations_new(&(struct operations_config){.enqueue = enqueue,
+                                                       .arg = controller,
+                                                       .clock = &system_clock,
+                                                       .memory = memory,
+                                                       .objects = kind == SPECS ? specs : NULL});
     }
-    context->desk = controllers->desk = desk_new(&(struct desk_config){
-        .enqueue = enqueue,
-        .arg = controllers,
-        .clock = &system_clock,
-        .memory = memory,
-        .specs = metrics_gauge(metrics, "kusion_specs",
-                               "Specs by the status and the reason of their condition Ready.",
-                               "ready", "reason", NULL)});
+    context->operations = controllers->of[SPECS].operations;
+    context->previews = controllers->of[RELEASES].operations;
     return controllers;
 }
 
@@ -237,32 +242,34 @@ int controllers_start(struct controllers *controllers, const struct connection *
                       struct error *error)
 {
     unsigned specs = (unsigned)connection->flags->concurrent;
-    int r = start(&controllers->of[DESK_SPEC], connection, specs, error);
+    int r = start(&controllers->of[SPECS], connection, specs, error);
 
-    return r < 0 ? r : start(&controllers->of[DESK_RELEASE], connection, RELEASE_WORKERS, error);
+    return r < 0 ? r : start(&controllers->of[RELEASES], connection, RELEASE_WORKERS, error);
 }
 
 void controllers_stop(struct controllers *controllers, const char *reason)
 {
     if (!controllers)
         return;
-    desk_cancel(controllers->desk, reason);
-    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
+    for (enum kind kind = 0; kind < KINDS; kind++)
+        operations_cancel(controllers->of[kind].operations, reason);
+    for (enum kind kind = 0; kind < KINDS; kind++) {
         struct controller *controller = &controllers->of[kind];
 
         informer_free(TAKE(controller->informer));
         workers_stop(TAKE(controller->workers));
+        operations_abandon(controller->operations);
     }
-    attempts_abandon(controllers->desk);
 }
 
 void controllers_free(struct controllers *controllers)
 {
     if (!controllers)
         return;
-    desk_free(controllers->desk);
-    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++)
+    for (enum kind kind = 0; kind < KINDS; kind++) {
+        operations_free(controllers->of[kind].operations);
         workqueue_free(controllers->of[kind].queue);
+    }
     free(controllers);
 }
 
@@ -270,7 +277,7 @@ void controllers_free(struct controllers *controllers)
 
 bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not)
 {
-    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
+    for (enum kind kind = 0; kind < KINDS; kind++) {
         struct informer *informer = controllers->of[kind].informer;
 
         if (informer_synced(informer) && informer_fails_for(informer) <= patience)
@@ -286,7 +293,7 @@ int64_t controllers_blind_for(struct controllers *controllers)
 {
     int64_t longest = 0;
 
-    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
+    for (enum kind kind = 0; kind < KINDS; kind++) {
         struct informer *informer = controllers->of[kind].informer;
         int64_t lasts = informer_is_refused(informer) ? 0 : informer_fails_for(informer);
 
@@ -298,7 +305,7 @@ int64_t controllers_blind_for(struct controllers *controllers)
 
 bool controllers_are_stuck(struct controllers *controllers, int64_t patience, struct buf *why)
 {
-    for (enum desk_kind kind = 0; patience && kind < DESK_KINDS; kind++) {
+    for (enum kind kind = 0; patience && kind < KINDS; kind++) {
         struct workqueue_stats queue;
 
         workqueue_stats(controllers->of[kind].queue, &queue);
@@ -315,7 +322,7 @@ size_t controllers_count_ready(struct controllers *controllers)
 {
     size_t count = 0;
 
-    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
+    for (enum kind kind = 0; kind < KINDS; kind++) {
         struct controller *controller = &controllers->of[kind];
         struct workqueue_stats queue;
 
@@ -329,19 +336,19 @@ size_t controllers_count_ready(struct controllers *controllers)
 
 void controllers_measure(struct controllers *controllers)
 {
-    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
+    for (enum kind kind = 0; kind < KINDS; kind++) {
         struct controller *controller = &controllers->of[kind];
         const char *name = kinds[kind].name;
         struct workqueue_stats queue;
-        struct budget_stats memory;
+        struct operations_stats operations;
 
         workqueue_stats(controller->queue, &queue);
-        budget_stats(desk_budget(controllers->desk, kind), &memory);
+        operations_stats(controller->operations, &operations);
         metric_set(controllers->depth, (double)queue.depth, name, NULL);
         metric_set(controllers->oldest, (double)queue.oldest / 1e3, name, NULL);
-        metric_set(controllers->parked, (double)memory.n_parked, name, NULL);
-        metric_set(controllers->parked_bytes, (double)memory.parked, name, NULL);
-        metric_set(controllers->waiting, (double)memory.n_waiting, name, NULL);
-        metric_set(controllers->reserved_bytes, (double)memory.reserved, name, NULL);
+        metric_set(controllers->parked, (double)operations.parked, name, NULL);
+        metric_set(controllers->parked_bytes, (double)operations.parked_bytes, name, NULL);
+        metric_set(controllers->waiting, (double)operations.waiting, name, NULL);
+        metric_set(controllers->reserved_bytes, (double)operations.reserved_bytes, name, NULL);
     }
 }

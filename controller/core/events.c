@@ -8,7 +8,6 @@
 #include "controller/core/event_queue.h"
 #include "engine/base/buf.h"
 #include "engine/base/condition.h"
-#include "engine/base/locked.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -95,9 +94,12 @@ static struct event *event_new(const struct event_recorder *recorder,
 static bool is_new(struct event_recorder *recorder, const char digest[HASH_HEX_SIZE])
 {
     int64_t now = recorder->clock->monotonic(recorder->clock);
-    LOCKED(&recorder->lock);
+    bool result;
 
-    return event_memory_is_new(&recorder->memory, digest, now, EVENT_INTERVAL);
+    pthread_mutex_lock(&recorder->lock);
+    result = event_memory_is_new(&recorder->memory, digest, now, EVENT_INTERVAL);
+    pthread_mutex_unlock(&recorder->lock);
+    return result;
 }
 
 static void push(struct event_recorder *recorder, struct event *event)

@@ -19,14 +19,15 @@ bool finalizer_is_set(const struct value *metadata)
 static const struct value *without_ours(const struct value *metadata)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *all = value_get(metadata, "finalizers");
+    const struct value *all = value_get(metadata, "finalizers"), *list = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < value_count(all); i++)
         if (!str_equal(value_string(value_at(all, i)), KUSION_FINALIZER))
             value_add(b, value_at(all, i));
     value_end_array(b);
-    return value_finish(b);
+    value_builder_finish(b, &list, NULL);
+    return list;
 }
 
 static int patch(struct kube_client *client, const struct kube_ref *ref, const char *content_type,

@@ -134,6 +134,7 @@ const struct value *value_pack(const char *format, ...)
 {
     _cleanup_(value_builder_free_p) struct value_builder *builder = value_builder_new();
     struct packer packer = {.format = format, .at = format, .builder = builder};
+    const struct value *value = NULL;
     char what;
 
     va_start(packer.args, format);
@@ -146,5 +147,6 @@ const struct value *value_pack(const char *format, ...)
         wrong(&packer, "more than one value");
     if (value_builder_error(builder) == ERR_INVALID)
         wrong(&packer, "a key twice");
-    return value_finish(builder);
+    value_builder_finish(builder, &value, NULL);
+    return value;
 }

@@ -1,5 +1,4 @@
 /* The memory that an operation holds, and what it frees early. */
-#include "engine/base/locked.h"
 #include "engine/operation/planning/planning.h"
 
 #define OPERATION_ITSELF (24u << 10) /* the Spec's metadata, its State, sessions */
@@ -91,9 +90,12 @@ size_t operation_estimate(const struct spec *spec, struct ledger *ledger)
 
 size_t operation_memory(struct operation *operation)
 {
-    LOCKED(&operation->lock);
+    size_t bytes;
 
-    return operation_measure(operation);
+    pthread_mutex_lock(&operation->lock);
+    bytes = operation_measure(operation);
+    pthread_mutex_unlock(&operation->lock);
+    return bytes;
 }
 
 /* ---- While it grows ---- */
@@ -121,9 +123,9 @@ void operation_hold_change(const struct node *node)
 
 void operation_hold_listed(struct operation *operation)
 {
-    LOCKED(&operation->lock);
-
+    pthread_mutex_lock(&operation->lock);
     operation->held = operation_measure(operation);
+    pthread_mutex_unlock(&operation->lock);
 }
 
 /* ---- Freed early ---- */

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "engine/base/condition.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/planning/planning.h"
@@ -76,8 +75,6 @@ static void destroy_operation(void *arg)
     value_unref(operation->config.scope.context);
     value_unref(operation->config.scope.existing);
     approved_plan_unref(operation->config.approved);
-    if (operation->errand.free)
-        operation->errand.free(operation->errand.arg);
     cancel_free(operation->cancel);
     arena_done(&operation->arena);
     pthread_cond_destroy(&operation->changed);
@@ -126,16 +123,6 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     return 0;
 }
 
-void operation_set_context(struct operation *operation, const struct value *context,
-                           const struct error *why_not)
-{
-    struct runtime_scope *scope = &operation->config.scope;
-
-    value_assign(&scope->context, context);
-    scope->context_error = (struct error){0};
-    err_copy(&scope->context_error, why_not);
-}
-
 void operation_take_over(struct operation *operation, const struct value *existing,
                          const struct error *why_not)
 {
@@ -166,17 +153,6 @@ struct ledger *operation_ledger(struct operation *operation)
 
 /* ---- For its owner ---- */
 
-void operation_send(struct operation *operation, const struct operation_errand *errand)
-{
-    pthread_mutex_lock(&operation->lock);
-    if (operation->errand.free)
-        operation->errand.free(operation->errand.arg);
-    operation->errand = *errand;
-    operation->errand_is_due = true;
-    pthread_mutex_unlock(&operation->lock);
-    task_poke(operation->task);
-}
-
 void operation_plan(struct operation *operation, struct spec *spec)
 {
     struct error error = {0};
@@ -202,9 +178,12 @@ void operation_plan(struct operation *operation, struct spec *spec)
 
 const struct plan *operation_get_plan(struct operation *operation)
 {
-    LOCKED(&operation->lock);
+    const struct plan *plan;
 
-    return operation->is_planned ? operation->plan : NULL;
+    pthread_mutex_lock(&operation->lock);
+    plan = operation->is_planned ? operation->plan : NULL;
+    pthread_mutex_unlock(&operation->lock);
+    return plan;
 }
 
 void operation_apply(struct operation *operation, const struct operation_apply *how)
@@ -249,16 +228,22 @@ void operation_cancel(struct operation *operation, const char *reason)
 
 enum operation_phase operation_phase(struct operation *operation)
 {
-    LOCKED(&operation->lock);
+    enum operation_phase phase;
 
-    return operation->phase;
+    pthread_mutex_lock(&operation->lock);
+    phase = operation->phase;
+    pthread_mutex_unlock(&operation->lock);
+    return phase;
 }
 
 bool operation_has_begun(struct operation *operation)
 {
-    LOCKED(&operation->lock);
+    bool has_begun;
 
-    return operation->phase >= OPERATION_RUNNING && operation->stage != STAGE_BEGINNING;
+    pthread_mutex_lock(&operation->lock);
+    has_begun = operation->phase >= OPERATION_RUNNING && operation->stage != STAGE_BEGINNING;
+    pthread_mutex_unlock(&operation->lock);
+    return has_begun;
 }
 
 enum operation_phase operation_wait(struct operation *operation)
@@ -277,7 +262,10 @@ enum operation_phase operation_wait(struct operation *operation)
 
 int operation_error(struct operation *operation, struct error *error)
 {
-    LOCKED(&operation->lock);
+    int r;
 
-    return err_copy(error, &operation->error);
+    pthread_mutex_lock(&operation->lock);
+    r = err_copy(error, &operation->error);
+    pthread_mutex_unlock(&operation->lock);
+    return r;
 }

@@ -98,6 +98,7 @@ void operation_redact(struct node *node, struct error *error)
 const struct value *operation_redact_warnings(struct node *node, const struct value *warnings)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *redacted = NULL;
 
     if (!warnings)
         return NULL;
@@ -111,7 +112,8 @@ const struct value *operation_redact_warnings(struct node *node, const struct va
         value_add_string(b, warning.message);
     }
     value_end_array(b);
-    return value_finish(b);
+    value_builder_finish(b, &redacted, NULL);
+    return redacted;
 }
 
 /* ---- A change as planned ---- */

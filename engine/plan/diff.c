@@ -60,9 +60,11 @@ static void add_visible(struct value_builder *b, const struct value *value)
 static const struct value *visible(const struct value *value)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *made = NULL;
 
     add_visible(b, value);
-    return value_finish(b);
+    value_builder_finish(b, &made, NULL);
+    return made;
 }
 
 /* Text of the value; NULL: there is none. Free it. */

@@ -1,6 +1,5 @@
 #include "engine/state/ledger.h"
 
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
@@ -9,23 +8,32 @@
 
 bool ledger_is_stored(struct ledger *ledger)
 {
-    LOCKED(&ledger->lock);
+    bool stored;
 
-    return ledger->is_stored;
+    pthread_mutex_lock(&ledger->lock);
+    stored = ledger->is_stored;
+    pthread_mutex_unlock(&ledger->lock);
+    return stored;
 }
 
 int64_t ledger_saved_revision(struct ledger *ledger)
 {
-    LOCKED(&ledger->lock);
+    int64_t revision;
 
-    return ledger->is_stored ? ledger->saved.revision : 0;
+    pthread_mutex_lock(&ledger->lock);
+    revision = ledger->is_stored ? ledger->saved.revision : 0;
+    pthread_mutex_unlock(&ledger->lock);
+    return revision;
 }
 
 bool ledger_is_inherited(struct ledger *ledger)
 {
-    LOCKED(&ledger->lock);
+    bool inherited;
 
-    return !str_equal(state_head(ledger->state)->spec_uid, ledger->spec_uid);
+    pthread_mutex_lock(&ledger->lock);
+    inherited = !str_equal(state_head(ledger->state)->spec_uid, ledger->spec_uid);
+    pthread_mutex_unlock(&ledger->lock);
+    return inherited;
 }
 
 int64_t ledger_term(const struct ledger *ledger)
@@ -35,9 +43,12 @@ int64_t ledger_term(const struct ledger *ledger)
 
 const struct record *ledger_get(struct ledger *ledger, const char *id, const char *deposed)
 {
-    LOCKED(&ledger->lock);
+    const struct record *record;
 
-    return record_ref(state_find(ledger->state, id, deposed));
+    pthread_mutex_lock(&ledger->lock);
+    record = record_ref(state_find(ledger->state, id, deposed));
+    pthread_mutex_unlock(&ledger->lock);
+    return record;
 }
 
 struct ledger_records ledger_records(struct ledger *ledger)
@@ -63,13 +74,13 @@ void ledger_records_done(struct ledger_records *records)
 
 void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *ret)
 {
-    LOCKED(&ledger->lock);
-
+    pthread_mutex_lock(&ledger->lock);
     *ret = *state_head(ledger->state);
     ret->spec_namespace = arena_str(arena, ret->spec_namespace);
     ret->spec_name = arena_str(arena, ret->spec_name);
     ret->spec_uid = arena_str(arena, ret->spec_uid);
     ret->operation_uid = arena_str(arena, ret->operation_uid);
+    pthread_mutex_unlock(&ledger->lock);
 }
 
 void ledger_set_head(struct ledger *ledger, const struct state_head *head)
@@ -96,9 +107,9 @@ static void note_progress(struct ledger *ledger)
 
 void ledger_progress(struct ledger *ledger)
 {
-    LOCKED(&ledger->lock);
-
+    pthread_mutex_lock(&ledger->lock);
     note_progress(ledger);
+    pthread_mutex_unlock(&ledger->lock);
 }
 
 /* ---- Beginning ---- */

@@ -1,5 +1,4 @@
 #include "engine/base/condition.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
@@ -120,9 +119,12 @@ static void entry_close(struct ledger *ledger)
 
 static bool needs_work(struct ledger *ledger)
 {
-    LOCKED(&ledger->lock);
+    bool dirty;
 
-    return ledger_is_dirty(ledger);
+    pthread_mutex_lock(&ledger->lock);
+    dirty = ledger_is_dirty(ledger);
+    pthread_mutex_unlock(&ledger->lock);
+    return dirty;
 }
 
 static void entry_release(struct ledger *ledger)
@@ -235,9 +237,12 @@ static int load_new(struct ledgers *ledgers, const struct ledger_opening *openin
 /* State has to be loaded anew: the ledger is lost, or State was removed. */
 static bool is_over(struct ledger *ledger)
 {
-    LOCKED(&ledger->lock);
+    bool over;
 
-    return ledger->is_lost || ledger->is_removed;
+    pthread_mutex_lock(&ledger->lock);
+    over = ledger->is_lost || ledger->is_removed;
+    pthread_mutex_unlock(&ledger->lock);
+    return over;
 }
 
 /* Prepares a ledger that is open already for another user. */
@@ -354,21 +359,23 @@ static void forget_awaited(struct ledgers *ledgers)
 void ledger_expect_state(struct ledger *ledger)
 {
     struct ledgers *ledgers = ledger->table;
-    LOCKED(&ledgers->lock);
 
+    pthread_mutex_lock(&ledgers->lock);
     if (is_in_effect(ledgers) && !strmap_get(&ledgers->awaited, ledger->key_text)) {
         char *key = str_new(ledger->key_text);
 
         strmap_put(&ledgers->awaited, key, key);
     }
+    pthread_mutex_unlock(&ledgers->lock);
 }
 
 void ledger_was_removed(struct ledger *ledger)
 {
     struct ledgers *ledgers = ledger->table;
-    LOCKED(&ledgers->lock);
 
+    pthread_mutex_lock(&ledgers->lock);
     free(strmap_remove(&ledgers->awaited, ledger->key_text));
+    pthread_mutex_unlock(&ledgers->lock);
 }
 
 bool ledger_expects_state(struct ledger *ledger)
@@ -475,10 +482,11 @@ void ledger_pause(struct ledger *ledger, int64_t ms)
 {
     const struct clock_source *clock = ledger->table->config.clock;
     int64_t until = clock->monotonic(clock) + ms;
-    LOCKED(&ledger->lock);
 
+    pthread_mutex_lock(&ledger->lock);
     while (clock->monotonic(clock) < until)
         clock->wait(clock, &ledger->never, &ledger->lock, until);
+    pthread_mutex_unlock(&ledger->lock);
 }
 
 char *ledger_describe(const struct ledger *ledger, enum document_kind kind, const char *item)

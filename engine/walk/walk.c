@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "engine/base/heap.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 
 #define DEFAULT_RETRY 1000
@@ -385,8 +384,8 @@ static void stop_open(struct walk *walk, uint32_t number)
 void walk_stop(struct walk *walk, bool time_is_up)
 {
     uint32_t n = walk->config.graph->n_nodes;
-    LOCKED(&walk->lock);
 
+    pthread_mutex_lock(&walk->lock);
     if (!walk->is_stopped) {
         walk->is_stopped = true;
         walk->stopped_as = time_is_up ? WALK_OUTCOME_TIMED_OUT : WALK_OUTCOME_CANCELLED;
@@ -398,28 +397,34 @@ void walk_stop(struct walk *walk, bool time_is_up)
             if (walk->nodes[i].phase == BLOCKED)
                 end(walk, i, WALK_OUTCOME_CANCELLED, NO_NODE);
     }
+    pthread_mutex_unlock(&walk->lock);
 }
 
 /* ---- What became of it ---- */
 
 bool walk_is_over(struct walk *walk)
 {
-    LOCKED(&walk->lock);
+    bool is_over;
 
-    return !walk->n_left;
+    pthread_mutex_lock(&walk->lock);
+    is_over = !walk->n_left;
+    pthread_mutex_unlock(&walk->lock);
+    return is_over;
 }
 
 enum walk_outcome walk_outcome(struct walk *walk, uint32_t node)
 {
-    LOCKED(&walk->lock);
+    enum walk_outcome outcome;
 
-    return walk->nodes[node].outcome;
+    pthread_mutex_lock(&walk->lock);
+    outcome = walk->nodes[node].outcome;
+    pthread_mutex_unlock(&walk->lock);
+    return outcome;
 }
 
 void walk_counts(struct walk *walk, struct walk_counts *ret)
 {
-    LOCKED(&walk->lock);
-
+    pthread_mutex_lock(&walk->lock);
     *ret = (struct walk_counts){
         .done = walk->n_ended[WALK_OUTCOME_DONE],
         .failed = walk->n_ended[WALK_OUTCOME_FAILED],
@@ -427,6 +432,7 @@ void walk_counts(struct walk *walk, struct walk_counts *ret)
         .cancelled = walk->n_ended[WALK_OUTCOME_CANCELLED],
         .timed_out = walk->n_ended[WALK_OUTCOME_TIMED_OUT],
     };
+    pthread_mutex_unlock(&walk->lock);
 }
 
 /* ---- The whole ---- */

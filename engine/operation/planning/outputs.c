@@ -43,6 +43,7 @@ void operation_list_outputs(struct operation *operation)
 static const struct value *copy_outputs(const struct output *outputs, const struct value *live)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    const struct value *copies = NULL;
 
     value_begin_array(b);
     for (const struct output *output = outputs; output; output = output->next) {
@@ -54,7 +55,8 @@ static const struct value *copy_outputs(const struct output *outputs, const stru
             value_add_null(b);
     }
     value_end_array(b);
-    return value_finish(b);
+    value_builder_finish(b, &copies, NULL);
+    return copies;
 }
 
 /* Under the lock. copies NULL: they are past a bound of limits.h, as no object is. */
