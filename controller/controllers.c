@@ -5,7 +5,7 @@
 #include "controller/core/informer.h"
 #include "controller/core/workers.h"
 #include "controller/priority.h"
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 #include "controller/reconcile/release.h"
 #include "controller/reconcile/spec.h"
 #include "engine/base/log.h"
@@ -19,8 +19,6 @@
 /* Previews that people ask for: reconciles at once. */
 #define RELEASE_WORKERS 2
 
-enum kind { SPECS, RELEASES, KINDS };
-
 typedef struct reconcile_result reconcile_fn(void *arg, const char *key, struct cancel *cancel);
 
 static const struct {
@@ -29,26 +27,26 @@ static const struct {
     reconcile_fn *reconcile;
     priority_fn *priority;
 } kinds[] = {
-    [SPECS] = {"spec", &kube_specs, reconcile_spec, priority_of_spec},
-    [RELEASES] = {"release", &kube_releases, reconcile_release, priority_of_release},
+    [DESK_SPEC] = {"spec", &kube_specs, reconcile_spec, priority_of_spec},
+    [DESK_RELEASE] = {"release", &kube_releases, reconcile_release, priority_of_release},
 };
 
 /* One kind: what is watched, what waits, who works. */
 struct controller {
     struct controllers *all;
-    enum kind kind;
+    enum desk_kind kind;
     struct workqueue *queue;
-    struct operations *operations;
     struct workers *workers;
     struct informer *informer;
 };
 
 struct controllers {
     struct reconcile_context *context;
+    struct desk *desk;
     struct metric *reconciles, *seconds;
     struct metric *depth, *oldest, *adds, *retries, *queue_seconds, *work_seconds;
     struct metric *parked, *parked_bytes, *waiting, *reserved_bytes;
-    struct controller of[KINDS];
+    struct controller of[DESK_KINDS];
 };
 
 /* ---- One key ---- */
@@ -101,7 +99,7 @@ static void on_change(void *arg, const char *key, const struct informer_object *
     struct controller *controller = arg;
     struct object_version version = {0};
 
-    if (controller->kind == RELEASES && is_own_write(old, now))
+    if (controller->kind == DESK_RELEASE && is_own_write(old, now))
         return;
     if (now)
         version = (struct object_version){.uid = now->uid,
@@ -109,17 +107,17 @@ static void on_change(void *arg, const char *key, const struct informer_object *
                                           .is_deleting = now->deleting,
                                           .is_new = !old && now->is_new,
                                           .version = now->version};
-    operations_observe(controller->operations, key, &version,
-                       old && now && !str_equal(old->trigger, now->trigger));
+    desk_observe(controller->all->desk, controller->kind, key, &version,
+                 old && now && !str_equal(old->trigger, now->trigger));
     workqueue_add(controller->queue, key, kinds[controller->kind].priority(old, now));
 }
 
 /* An operation of it goes on. */
-static void enqueue(void *arg, const char *key)
+static void enqueue(void *arg, enum desk_kind kind, const char *key)
 {
-    struct controller *controller = arg;
+    struct controllers *controllers = arg;
 
-    workqueue_add(controller->queue, key, WORKQUEUE_BEGUN);
+    workqueue_add(controllers->of[kind].queue, key, WORKQUEUE_BEGUN);
 }
 
 static void on_queue(void *arg, enum workqueue_event event, int64_t ms)
@@ -191,27 +189,24 @@ struct controllers *controllers_new(struct reconcile_context *context, struct me
                                     size_t memory)
 {
     struct controllers *controllers = NEW(struct controllers);
-    struct metric *specs = metrics_gauge(
-        metrics, "kusion_specs", "Specs by the status and the reason of their condition Ready.",
-        "ready", "reason", NULL);
 
     controllers->context = context;
     make_metrics(controllers, metrics);
-    for (enum kind kind = 0; kind < KINDS; kind++) {
+    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
         struct controller *controller = &controllers->of[kind];
 
         controller->all = controllers;
         controller->kind = kind;
         controller->queue = workqueue_new(&system_clock, on_queue, controller);
-        controller->operations =
-            operations_new(&(struct operations_config){.enqueue = enqueue,
-                                                       .arg = controller,
-                                                       .clock = &system_clock,
-                                                       .memory = memory,
-                                                       .objects = kind == SPECS ? specs : NULL});
     }
-    context->operations = controllers->of[SPECS].operations;
-    context->previews = controllers->of[RELEASES].operations;
+    context->desk = controllers->desk = desk_new(&(struct desk_config){
+        .enqueue = enqueue,
+        .arg = controllers,
+        .clock = &system_clock,
+        .memory = memory,
+        .specs = metrics_gauge(metrics, "kusion_specs",
+                               "Specs by the status and the reason of their condition Ready.",
+                               "ready", "reason", NULL)});
     return controllers;
 }
 
@@ -242,34 +237,32 @@ int controllers_start(struct controllers *controllers, const struct connection *
                       struct error *error)
 {
     unsigned specs = (unsigned)connection->flags->concurrent;
-    int r = start(&controllers->of[SPECS], connection, specs, error);
+    int r = start(&controllers->of[DESK_SPEC], connection, specs, error);
 
-    return r < 0 ? r : start(&controllers->of[RELEASES], connection, RELEASE_WORKERS, error);
+    return r < 0 ? r : start(&controllers->of[DESK_RELEASE], connection, RELEASE_WORKERS, error);
 }
 
 void controllers_stop(struct controllers *controllers, const char *reason)
 {
     if (!controllers)
         return;
-    for (enum kind kind = 0; kind < KINDS; kind++)
-        operations_cancel(controllers->of[kind].operations, reason);
-    for (enum kind kind = 0; kind < KINDS; kind++) {
+    desk_cancel(controllers->desk, reason);
+    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
         struct controller *controller = &controllers->of[kind];
 
         informer_free(TAKE(controller->informer));
         workers_stop(TAKE(controller->workers));
-        operations_abandon(controller->operations);
     }
+    attempts_abandon(controllers->desk);
 }
 
 void controllers_free(struct controllers *controllers)
 {
     if (!controllers)
         return;
-    for (enum kind kind = 0; kind < KINDS; kind++) {
-        operations_free(controllers->of[kind].operations);
+    desk_free(controllers->desk);
+    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++)
         workqueue_free(controllers->of[kind].queue);
-    }
     free(controllers);
 }
 
@@ -277,7 +270,7 @@ void controllers_free(struct controllers *controllers)
 
 bool controllers_are_ready(struct controllers *controllers, int64_t patience, struct buf *why_not)
 {
-    for (enum kind kind = 0; kind < KINDS; kind++) {
+    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
         struct informer *informer = controllers->of[kind].informer;
 
         if (informer_synced(informer) && informer_fails_for(informer) <= patience)
@@ -293,7 +286,7 @@ int64_t controllers_blind_for(struct controllers *controllers)
 {
     int64_t longest = 0;
 
-    for (enum kind kind = 0; kind < KINDS; kind++) {
+    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
         struct informer *informer = controllers->of[kind].informer;
         int64_t lasts = informer_is_refused(informer) ? 0 : informer_fails_for(informer);
 
@@ -305,7 +298,7 @@ int64_t controllers_blind_for(struct controllers *controllers)
 
 bool controllers_are_stuck(struct controllers *controllers, int64_t patience, struct buf *why)
 {
-    for (enum kind kind = 0; patience && kind < KINDS; kind++) {
+    for (enum desk_kind kind = 0; patience && kind < DESK_KINDS; kind++) {
         struct workqueue_stats queue;
 
         workqueue_stats(controllers->of[kind].queue, &queue);
@@ -322,7 +315,7 @@ size_t controllers_count_ready(struct controllers *controllers)
 {
     size_t count = 0;
 
-    for (enum kind kind = 0; kind < KINDS; kind++) {
+    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
         struct controller *controller = &controllers->of[kind];
         struct workqueue_stats queue;
 
@@ -336,19 +329,19 @@ size_t controllers_count_ready(struct controllers *controllers)
 
 void controllers_measure(struct controllers *controllers)
 {
-    for (enum kind kind = 0; kind < KINDS; kind++) {
+    for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
         struct controller *controller = &controllers->of[kind];
         const char *name = kinds[kind].name;
         struct workqueue_stats queue;
-        struct operations_stats operations;
+        struct budget_stats memory;
 
         workqueue_stats(controller->queue, &queue);
-        operations_stats(controller->operations, &operations);
+        budget_stats(desk_budget(controllers->desk, kind), &memory);
         metric_set(controllers->depth, (double)queue.depth, name, NULL);
         metric_set(controllers->oldest, (double)queue.oldest / 1e3, name, NULL);
-        metric_set(controllers->parked, (double)operations.parked, name, NULL);
-        metric_set(controllers->parked_bytes, (double)operations.parked_bytes, name, NULL);
-        metric_set(controllers->waiting, (double)operations.waiting, name, NULL);
-        metric_set(controllers->reserved_bytes, (double)operations.reserved_bytes, name, NULL);
+        metric_set(controllers->parked, (double)memory.n_parked, name, NULL);
+        metric_set(controllers->parked_bytes, (double)memory.parked, name, NULL);
+        metric_set(controllers->waiting, (double)memory.n_waiting, name, NULL);
+        metric_set(controllers->reserved_bytes, (double)memory.reserved, name, NULL);
     }
 }

@@ -16,7 +16,7 @@
 struct controllers;
 
 /* Makes the queues and the tables of operations, and sets them in the context. The context and the
- * metrics are borrowed. memory: bytes, the budget of each table (operations.h). */
+ * metrics are borrowed. memory: bytes, the budget of the operations of each kind (desk.h). */
 struct controllers *controllers_new(struct reconcile_context *context, struct metrics *metrics,
                                     size_t memory);
 /* Starts the informers and the workers. */

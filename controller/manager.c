@@ -9,11 +9,7 @@
 #include "controller/core/ticker.h"
 #include "controller/leadership.h"
 #include "controller/reconcile/api.h"
-#include "controller/reconcile/finished.h"
-#include "controller/reconcile/plans.h"
 #include "controller/reconcile/quarantine.h"
-#include "controller/reconcile/recorded.h"
-#include "controller/reconcile/requests.h"
 #include "controller/reconcile/retention.h"
 #include "controller/serving.h"
 #include "controller/store/store_check.h"
@@ -47,11 +43,6 @@ struct manager {
     struct executor *executor;
     struct slots *slots;
     struct ledgers *ledgers;
-    struct plans *plans;
-    struct recorded *recorded;
-    struct requests *requests;
-    struct retention *retention;
-    struct finished *finished;
     struct quarantine *quarantine;
     char *quarantine_name;
     struct ticker *housekeeping, *lookout, *cleaning, *recording, *checking;
@@ -182,11 +173,6 @@ static void make_engine(struct manager *manager)
                                              .permit = leadership_permit(manager->leadership),
                                              .term = system_clock.now(&system_clock),
                                              .effect_time = manager->flags->api_request_timeout});
-    manager->plans = plans_new(manager->backends.store);
-    manager->recorded = recorded_new();
-    manager->requests = requests_new();
-    manager->retention = retention_new();
-    manager->finished = finished_new();
     manager->housekeeping =
         ticker_new(&system_clock, "ledgers", LEDGERS_INTERVAL, retry_ledgers, manager);
     manager->events = event_recorder_new(manager->connection.cluster.client, &system_clock,
@@ -206,11 +192,6 @@ static int fill_context(struct manager *manager, struct error *error)
     context->gate = manager->backends.gate;
     context->ledgers = manager->ledgers;
     context->history = manager->backends.history;
-    context->plans = manager->plans;
-    context->recorded = manager->recorded;
-    context->requests = manager->requests;
-    context->retention = manager->retention;
-    context->finished = manager->finished;
     context->quarantine = manager->quarantine;
     context->preview_ttl = flags->preview_ttl;
     context->preview_limit = (size_t)flags->preview_history_limit;
@@ -361,11 +342,6 @@ static void finish(struct manager *manager, const char *reason)
     pthread_mutex_lock(&manager->ending);
     serving_free(manager->serving);
     controllers_free(manager->controllers);
-    plans_free(manager->plans);
-    recorded_free(manager->recorded);
-    requests_free(manager->requests);
-    retention_free(manager->retention);
-    finished_free(manager->finished);
     quarantine_free(manager->quarantine);
     free(manager->quarantine_name);
     event_recorder_free(manager->events);

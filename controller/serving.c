@@ -4,6 +4,7 @@
 
 #include "controller/serve/probes.h"
 #include "controller/serve/server.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 
 struct serving {
@@ -53,40 +54,33 @@ static bool answer(const struct serving *serving, struct buf *why_not)
 static bool is_ready(void *arg, struct buf *why_not)
 {
     struct serving *serving = arg;
-    bool ready;
+    LOCKED(&serving->lock);
 
-    pthread_mutex_lock(&serving->lock);
-    ready = answer(serving, why_not);
-    pthread_mutex_unlock(&serving->lock);
-    return ready;
+    return answer(serving, why_not);
 }
 
 static bool is_alive(void *arg, struct buf *why_not)
 {
     struct serving *serving = arg;
-    bool alive;
+    LOCKED(&serving->lock);
 
-    pthread_mutex_lock(&serving->lock);
-    alive = serving->phase != SERVING_RECONCILING ||
-            !controllers_are_stuck(serving->config->controllers,
-                                   serving->config->flags->stuck_timeout, why_not);
-    pthread_mutex_unlock(&serving->lock);
-    return alive;
+    return serving->phase != SERVING_RECONCILING ||
+           !controllers_are_stuck(serving->config->controllers,
+                                  serving->config->flags->stuck_timeout, why_not);
 }
 
 static void set_gauges(void *arg)
 {
     struct serving *serving = arg;
     const struct serving_config *config = serving->config;
+    LOCKED(&serving->lock);
 
-    pthread_mutex_lock(&serving->lock);
     metric_set(serving->leading, serving->phase == SERVING_RECONCILING, config->flags->lease_name,
                NULL);
     if (serving->phase == SERVING_RECONCILING)
         metric_set(serving->usable, store_gate_ask(config->backends->gate, NULL) >= 0,
                    config->backends->store->ops->type, NULL);
     controllers_measure(config->controllers);
-    pthread_mutex_unlock(&serving->lock);
 }
 
 /* ---- Lifetime ---- */
@@ -155,7 +149,7 @@ void serving_free(struct serving *serving)
 
 void serving_set_phase(struct serving *serving, enum serving_phase phase)
 {
-    pthread_mutex_lock(&serving->lock);
+    LOCKED(&serving->lock);
+
     serving->phase = phase;
-    pthread_mutex_unlock(&serving->lock);
 }

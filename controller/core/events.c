@@ -8,6 +8,7 @@
 #include "controller/core/event_queue.h"
 #include "engine/base/buf.h"
 #include "engine/base/condition.h"
+#include "engine/base/locked.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -94,12 +95,9 @@ static struct event *event_new(const struct event_recorder *recorder,
 static bool is_new(struct event_recorder *recorder, const char digest[HASH_HEX_SIZE])
 {
     int64_t now = recorder->clock->monotonic(recorder->clock);
-    bool result;
+    LOCKED(&recorder->lock);
 
-    pthread_mutex_lock(&recorder->lock);
-    result = event_memory_is_new(&recorder->memory, digest, now, EVENT_INTERVAL);
-    pthread_mutex_unlock(&recorder->lock);
-    return result;
+    return event_memory_is_new(&recorder->memory, digest, now, EVENT_INTERVAL);
 }
 
 static void push(struct event_recorder *recorder, struct event *event)

@@ -19,15 +19,14 @@ bool finalizer_is_set(const struct value *metadata)
 static const struct value *without_ours(const struct value *metadata)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *all = value_get(metadata, "finalizers"), *list = NULL;
+    const struct value *all = value_get(metadata, "finalizers");
 
     value_begin_array(b);
     for (size_t i = 0; i < value_count(all); i++)
         if (!str_equal(value_string(value_at(all, i)), KUSION_FINALIZER))
             value_add(b, value_at(all, i));
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
+    return value_finish(b);
 }
 
 static int patch(struct kube_client *client, const struct kube_ref *ref, const char *content_type,

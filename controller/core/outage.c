@@ -1,5 +1,6 @@
 #include "controller/core/outage.h"
 
+#include "engine/base/locked.h"
 #include "engine/base/str.h"
 
 #define LOG_INTERVAL 60000 /* ms */
@@ -33,20 +34,17 @@ bool outage_goes_on(struct outage *outage, const struct error *error, int64_t no
 
 void outage_ends(struct outage *outage)
 {
-    pthread_mutex_lock(&outage->lock);
+    LOCKED(&outage->lock);
+
     outage->error = (struct error){0};
     outage->pending = NULL;
-    pthread_mutex_unlock(&outage->lock);
 }
 
 int64_t outage_lasts(struct outage *outage, int64_t now)
 {
-    int64_t lasts;
+    LOCKED(&outage->lock);
 
-    pthread_mutex_lock(&outage->lock);
-    lasts = outage->error.code ? now - outage->began_at : 0;
-    pthread_mutex_unlock(&outage->lock);
-    return lasts;
+    return outage->error.code ? now - outage->began_at : 0;
 }
 
 bool outage_is(struct outage *outage, struct buf *to)

@@ -4,6 +4,7 @@
 
 #include "engine/base/condition.h"
 #include "engine/base/heap.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
@@ -210,14 +211,14 @@ void workqueue_add(struct workqueue *queue, const char *key, enum workqueue_prio
 void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay_ms,
                          enum workqueue_priority priority)
 {
-    pthread_mutex_lock(&queue->lock);
+    LOCKED(&queue->lock);
+
     if (!queue->is_shut_down) {
         struct item *item = item_of(queue, key);
 
         prioritize(queue, item, priority);
         make_ready_after(queue, item, delay_ms);
     }
-    pthread_mutex_unlock(&queue->lock);
 }
 
 /* ms before the next try of a key that has failed so often before. */
@@ -231,7 +232,8 @@ static int64_t retry_delay(unsigned failures, int64_t first)
 
 void workqueue_add_rate_limited(struct workqueue *queue, const char *key, int64_t first)
 {
-    pthread_mutex_lock(&queue->lock);
+    LOCKED(&queue->lock);
+
     if (!queue->is_shut_down) {
         struct item *item = item_of(queue, key);
 
@@ -239,20 +241,18 @@ void workqueue_add_rate_limited(struct workqueue *queue, const char *key, int64_
         prioritize(queue, item, WORKQUEUE_RETRY);
         make_ready_after(queue, item, retry_delay(item->failures++, first));
     }
-    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_forget(struct workqueue *queue, const char *key)
 {
     struct item *item;
+    LOCKED(&queue->lock);
 
-    pthread_mutex_lock(&queue->lock);
     item = strmap_get(&queue->items, key);
     if (item) {
         item->failures = 0;
         item_settle(queue, item);
     }
-    pthread_mutex_unlock(&queue->lock);
 }
 
 static void collect_due(struct workqueue *queue)
@@ -321,8 +321,8 @@ char *workqueue_get(struct workqueue *queue)
 void workqueue_done(struct workqueue *queue, const char *key)
 {
     struct item *item;
+    LOCKED(&queue->lock);
 
-    pthread_mutex_lock(&queue->lock);
     item = strmap_get(&queue->items, key);
     if (item && item->is_out) {
         bool is_wanted = item->is_wanted;
@@ -334,7 +334,6 @@ void workqueue_done(struct workqueue *queue, const char *key)
             enter(queue, item);
         item_settle(queue, item);
     }
-    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_shut_down(struct workqueue *queue)
@@ -349,8 +348,8 @@ void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)
 {
     const struct item *oldest;
     int64_t now;
+    LOCKED(&queue->lock);
 
-    pthread_mutex_lock(&queue->lock);
     now = queue->clock->monotonic(queue->clock); /* with the lock: no key became ready after it */
     oldest = TAILQ_FIRST(&queue->by_age);
     *ret = (struct workqueue_stats){
@@ -360,5 +359,4 @@ void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)
         .oldest = oldest ? now - oldest->ready_since : 0,
         .stuck = oldest ? now - queue->taken_at : 0,
     };
-    pthread_mutex_unlock(&queue->lock);
 }

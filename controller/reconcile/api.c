@@ -14,21 +14,6 @@
 /* Conflicts of one status write: users and GitOps tools write the spec meanwhile. */
 #define PUT_ATTEMPTS 8
 
-bool api_key_split(const char *key, char **ret_namespace, const char **ret_name)
-{
-    char *copy = str_new(key);
-    char *slash = strchr(copy, '/');
-
-    if (!slash) {
-        free(copy);
-        return false;
-    }
-    *slash = '\0';
-    *ret_namespace = copy;
-    *ret_name = slash + 1;
-    return true;
-}
-
 struct kube_ref api_spec_ref(const struct spec_key *key, const char *subresource)
 {
     return (struct kube_ref){&kube_specs, key->namespace_name, key->name, subresource};
@@ -150,18 +135,14 @@ int api_namespace_terminating(const struct reconcile_context *context, const cha
     return 0;
 }
 
-static struct kube_ref plan_key_ref(const char *namespace_name)
-{
-    return (struct kube_ref){&kube_secrets, namespace_name, PLAN_KEY_SECRET, NULL};
-}
-
 static int plan_key_read(struct kube_client *client, const char *namespace_name,
                          unsigned char ret_key[HASH_SIZE], struct error *error)
 {
     _cleanup_value_ const struct value *secret = NULL;
     _cleanup_buf_ struct buf key = BUF_INIT;
     const char *text;
-    int r = kube_get(client, plan_key_ref(namespace_name), NULL, &secret, error);
+    const struct kube_ref ref = {&kube_secrets, namespace_name, PLAN_KEY_SECRET, NULL};
+    int r = kube_get(client, ref, NULL, &secret, error);
 
     if (r < 0)
         return r;

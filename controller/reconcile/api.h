@@ -6,9 +6,6 @@
 
 #include "controller/reconcile/context.h"
 
-/* "namespace/name" taken apart; both in one allocation that starts at *ret_namespace. */
-bool api_key_split(const char *key, char **ret_namespace, const char **ret_name);
-
 /* They borrow from the key. */
 struct kube_ref api_spec_ref(const struct spec_key *key, const char *subresource);
 struct kube_ref api_release_ref(const struct spec_key *key, const char *subresource);

@@ -4,14 +4,13 @@
 #include "controller/reconcile/apply_release.h"
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/errand.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/recall.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/rejection.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
-#include "controller/reconcile/spec_export.h"
-#include "controller/reconcile/spec_takeover.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
@@ -88,46 +87,28 @@ static int parse(struct attempt *attempt, struct error *error)
     return 0;
 }
 
-/* A Spec of which Releases tell is not the first of its name. */
-static int recall(struct attempt *attempt, struct error *error)
-{
-    const struct run *run = &attempt->run;
-    struct recall recall = {0};
-    int r =
-        recall_read(run, operation_ledger(attempt->operation), attempt->is_first, &recall, error);
-
-    if (recall.is_needed)
-        attempt->is_first = false;
-    if (r >= 0)
-        r = recall_state(run, attempt->operation, attempt->spec, &recall, error);
-    recall_done(&recall);
-    attempt->knows_state = r >= 0;
-    return r;
-}
-
 /* It goes on by itself. 1: there is no memory for it. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(run_operation_done) struct run_operation operation = {0};
+    struct recall recall = {0};
     int r;
 
-    r = run_operation_init(&operation, run, error);
-    if (r < 0)
-        return r;
+    run_operation_init(&operation, run);
     operation.config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
     operation.config.approved = attempt->approved;
     operation.config.for_approval = run->policy.needs_approval && !attempt->approved;
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r == 0)
-        r = recall(attempt, error);
+        r = recall_read(run, operation_ledger(attempt->operation), attempt->is_first, &recall,
+                        error);
+    if (recall.is_needed) /* a Spec of which Releases tell is not the first of its name */
+        attempt->is_first = false;
     if (r == 0)
-        r = spec_takeover_read(run, attempt->operation, attempt->spec, error);
-    if (r)
-        return r;
-    progress_begin(attempt);
-    operation_plan(attempt->operation, TAKE(attempt->spec));
-    return 0;
+        errand_plan(attempt, &recall);
+    recall_done(&recall);
+    return r;
 }
 
 /* Nothing is made before the finalizer is there. 1: it could not be set, and the status says so; or
@@ -229,10 +210,7 @@ static void tell_settled(struct attempt *attempt)
 
 static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    int r;
-
-    spec_export(&attempt->run, operation_ledger(attempt->operation), NULL);
-    r = run_acknowledge(&attempt->run, error);
+    int r = run_acknowledge(&attempt->run, error);
     tell_settled(attempt);
     retention_check(&attempt->run);
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",

@@ -15,7 +15,7 @@
 #define CONTROLLER_RECONCILE_APPLY_H
 
 #include "controller/core/workers.h"
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 
 /* Begins an operation for the Spec as it was read. */
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error);

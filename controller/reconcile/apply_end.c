@@ -6,7 +6,6 @@
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
-#include "controller/reconcile/spec_export.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/state/calls.h"
@@ -14,6 +13,12 @@
 bool apply_is_reportable(int code)
 {
     return code != ERR_CANCELLED && code != ERR_FENCED;
+}
+
+/* What it needs besides the Spec was there. */
+static bool was_planned(const struct attempt *attempt)
+{
+    return attempt->operation && operation_phase(attempt->operation) != OPERATION_NEW;
 }
 
 static const struct plan *plan_of(const struct attempt *attempt)
@@ -78,7 +83,6 @@ static int write_end(struct attempt *attempt, struct release_report *report,
     if (attempt->operation && attempt->knows_state) {
         status->inventory = report_inventory(run->context, operation_ledger(attempt->operation));
         status->is_finished = true;
-        spec_export(run, operation_ledger(attempt->operation), NULL);
     }
     r = waits_on(attempt, report)
             ? 0
@@ -206,7 +210,7 @@ static int failed(struct attempt *attempt, const struct error *failure,
     if (r < 0)
         return r;
     status.attempted = attempt->release ? attempt->revision : 0;
-    status.counts_failure = attempt->operation && status.verdict.progress == PROGRESS_STALLED;
+    status.counts_failure = was_planned(attempt) && status.verdict.progress == PROGRESS_STALLED;
     operation_log_failure(run, failure, run_says_already(run, failure));
     return write_end(attempt, &report, &status, error);
 }
@@ -222,7 +226,7 @@ static void remediate(struct attempt *attempt, const struct error *failure,
     int r;
 
     if (!policy->rolls_back || policy->retries < 0 || run->hold.operation != RELEASE_APPLY ||
-        run_failures(run) <= policy->retries || !attempt->operation)
+        run_failures(run) <= policy->retries || !was_planned(attempt))
         return;
     r = hold_remediate(attempt, failure->message, &problem);
     if (r == 0)
@@ -435,10 +439,8 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
         .resources = report_all_ready(plan_of(attempt)->n_resources),
         .inventory = report_inventory(run->context, operation_ledger(attempt->operation)),
     };
-    int r;
+    int r = run_write_status(run, &status, error);
 
-    spec_export(run, operation_ledger(attempt->operation), NULL);
-    r = run_write_status(run, &status, error);
     run_status_done(&status);
     if (r >= 0)
         retention_check(run);

@@ -7,7 +7,7 @@
 #define CONTROLLER_RECONCILE_APPLY_END_H
 
 #include "controller/core/workers.h"
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 
 /* The operation has ENDED: writes the results. */
 int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error);

@@ -4,7 +4,7 @@
 #ifndef CONTROLLER_RECONCILE_APPLY_RELEASE_H
 #define CONTROLLER_RECONCILE_APPLY_RELEASE_H
 
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 
 /* Sets the attempt's release, if one of this generation was left unfinished or has not been
  * reported, its revision, and its kind, which may change: a failed Release of this generation makes

@@ -102,7 +102,7 @@ static int load(const struct attempt *attempt, const struct release *release,
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
     const struct document_name name = approval_document(attempt, release);
     _cleanup_value_ const struct value *plan = NULL;
-    int r = plans_load(context->plans, &name, &call, &plan, error);
+    int r = plans_load(context, &name, &call, &plan, error);
 
     return r < 0 ? r
                  : approved_plan_from_value(plan, attempt->run.plan_key,

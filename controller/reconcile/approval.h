@@ -26,7 +26,7 @@
 #ifndef CONTROLLER_RECONCILE_APPROVAL_H
 #define CONTROLLER_RECONCILE_APPROVAL_H
 
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 
 /* Sets attempt->approved, if the plan that the Release shows is approved. A plan that is gone or
  * damaged counts as not approved. */

@@ -18,7 +18,7 @@ static int keep_plan(struct attempt *attempt, struct error *error)
 
     if (!value)
         return err_set(error, ERR_TOO_LARGE, "TooLarge", "the plan is too large to be approved");
-    return plans_keep(context->plans, &name, value, &call, &place, error);
+    return plans_keep(context, &name, value, &call, &place, error);
 }
 
 /* The command that shows the plan; none if the records of operations are no objects of the API. */

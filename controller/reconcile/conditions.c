@@ -85,12 +85,6 @@ static const struct {
 
 /* ---- The conditions ---- */
 
-/* Not the schema's default, which a new Spec has. */
-static bool is_ours(const struct value *condition)
-{
-    return value_get(condition, "observedGeneration");
-}
-
 static void add(struct value_builder *b, const struct value *old, const char *type,
                 const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
 {
@@ -107,7 +101,9 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
     value_key(b, "observedGeneration");
     value_add_int(b, generation);
     value_key(b, "lastTransitionTime");
-    if (str_equal(value_get_string(before, "status"), status) && is_ours(before))
+    /* Not of the schema's default, which a new Spec has. */
+    if (str_equal(value_get_string(before, "status"), status) &&
+        value_get(before, "observedGeneration"))
         value_add_string(b, value_get_string(before, "lastTransitionTime"));
     else
         value_add_string(b, time);
@@ -131,7 +127,6 @@ const struct value *conditions_make(const struct value *old, const struct verdic
                                     struct conditions_generation generation, int64_t now)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *conditions = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -144,8 +139,7 @@ const struct value *conditions_make(const struct value *old, const struct verdic
             add(b, old, table[i].type, status, &said, about, now);
     }
     value_end_array(b);
-    value_builder_finish(b, &conditions, NULL);
-    return conditions;
+    return value_finish(b);
 }
 
 /* A builder of an array that has them, except that of the type. */

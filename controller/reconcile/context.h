@@ -15,13 +15,8 @@
 #include "runtimes/kubernetes/client/client.h"
 #include "runtimes/kubernetes/client/group.h"
 
-struct operations;
+struct desk;
 struct store_gate;
-struct plans;
-struct recorded;
-struct requests;
-struct retention;
-struct finished;
 struct quarantine;
 
 struct reconcile_context {
@@ -33,17 +28,11 @@ struct reconcile_context {
     struct store_gate *gate; /* whether it may be used; NULL: it may */
     struct ledgers *ledgers; /* over it */
     struct release_history *history;
-    struct plans *plans; /* too long for a Release */
-    struct recorded *recorded; /* Specs of revisions */
-    struct requests *requests; /* of people: for a Rollback, or a Destroy */
-    struct retention *retention;
-    struct finished *finished;
+    struct desk *desk; /* what is known of each Spec and each Release */
     struct quarantine *quarantine; /* NULL: nobody is held for the process' deaths */
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit;   /* NULL: everything is allowed */
-    struct operations *operations; /* on Specs */
-    struct operations *previews;   /* on Releases that a person made */
     struct event_recorder *events;
     const struct operation_metrics *metrics; /* NULL: nothing is counted */
     const char *default_service_account;     /* "default" unless a flag says otherwise */

@@ -98,7 +98,7 @@ bool corrections_repeat(const struct value *recorded, const struct plan *plan)
 static const struct value *list_fields(const struct value *entry, const struct diff *diff)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *before = value_get(entry, "fields"), *fields = NULL;
+    const struct value *before = value_get(entry, "fields");
 
     value_begin_array(b);
     for (size_t i = 0; i < value_count(before); i++)
@@ -107,8 +107,7 @@ static const struct value *list_fields(const struct value *entry, const struct d
         if (!has_field(before, diff->fields[i].path))
             value_add_string(b, diff->fields[i].path);
     value_end_array(b);
-    value_builder_finish(b, &fields, NULL);
-    return fields;
+    return value_finish(b);
 }
 
 /* The last times of an update, with this one. */
@@ -180,7 +179,6 @@ static const struct value *list_changes(const struct value *before, const struct
                                         const char *time)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
     size_t n = 0;
 
     value_begin_array(b);
@@ -195,8 +193,7 @@ static const struct value *list_changes(const struct value *before, const struct
         if (is_correction(&plan->changes[i]) && !find(before, &plan->changes[i]))
             n += add_change(b, NULL, &plan->changes[i], time);
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
+    return value_finish(b);
 }
 
 static bool has_correction(const struct plan *plan)

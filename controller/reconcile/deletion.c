@@ -2,11 +2,10 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/errand.h"
 #include "controller/reconcile/reason.h"
-#include "controller/reconcile/recall.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
-#include "controller/reconcile/spec_export.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
@@ -51,13 +50,6 @@ static int release_finalizer(struct attempt *attempt, struct reconcile_result *r
     return r;
 }
 
-/* Rights may be gone for good, with what was deleted: there is a way out without them. */
-static void name_way_out(struct error *failure)
-{
-    if (reason_has(failure->reason, REASON_BLOCKS_DELETION))
-        err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
-}
-
 /* The Release goes on at the next try: it ends when everything is gone. */
 static int write_failure(struct attempt *attempt, const struct error *failure,
                          const struct operation_results *results, struct error *error)
@@ -96,10 +88,9 @@ static void look_again_soon(struct attempt *attempt, const struct error *failure
             .kind = RECONCILE_AFTER, .after = LOOK_AT_STATE, .priority = WORKQUEUE_RETRY};
 }
 
-/* Something is in the way: the finalizer stays. */
-static int hold(struct attempt *attempt, struct error *failure,
-                const struct operation_results *results, struct reconcile_result *result,
-                struct error *error)
+int deletion_hold(struct attempt *attempt, struct error *failure,
+                  const struct operation_results *results, struct reconcile_result *result,
+                  struct error *error)
 {
     struct run *run = &attempt->run;
     int r;
@@ -107,7 +98,8 @@ static int hold(struct attempt *attempt, struct error *failure,
     if (results)
         report_judge(results, failure);
     run_say_retry(run, failure);
-    name_way_out(failure);
+    if (reason_has(failure->reason, REASON_BLOCKS_DELETION)) /* perhaps for good */
+        err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);
     look_again_soon(attempt, failure, result);
@@ -257,9 +249,7 @@ static int forget(struct run *run, struct ledger *ledger, struct error *error)
         return r;
     if (is_end_of_destroy(latest) && !ledger_is_stored(ledger))
         ledger_was_removed(ledger);
-    r = spec_export(run, ledger, error);
-    if (r >= 0)
-        r = orphan(run, ledger, error);
+    r = orphan(run, ledger, error);
     if (r < 0)
         return r;
     if (is_to_be_orphaned(&run->policy))
@@ -364,30 +354,42 @@ static int read_lost(struct attempt *attempt, struct ledger *ledger, struct reca
 }
 
 /* Plans it in the background, and makes its Release meanwhile. 1: there is no memory for it. */
-static int begin_destroy(struct attempt *attempt, const struct recall *recall, struct error *error)
+static int begin_destroy(struct attempt *attempt, struct recall *recall, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r;
 
-    r = run_operation_init(&operation, run, error);
-    if (r < 0)
-        return r;
+    run_operation_init(&operation, run);
     /* State goes when the status says that nothing is there any more (remove_state()). */
     operation.config.keeps_state = recall_names_recorded(run);
     r = attempt_open(attempt, &operation.config, NULL, error);
-    if (r == 0)
-        r = recall_state(run, attempt->operation, NULL, recall, error);
     if (r)
         return r;
-    attempt->knows_state = true;
     attempt->kind = run_says(run, "False", NULL) ? ATTEMPT_RETRY : ATTEMPT_NEW;
-    progress_begin(attempt);
-    operation_plan(attempt->operation, NULL);
+    errand_plan(attempt, recall);
     r = begin_release(attempt, error);
     if (r >= 0)
         operation_log_begin(run, attempt->revision, attempt->kind == ATTEMPT_RETRY);
     return r;
+}
+
+/* Before State goes that says what is left, the state file of Terraform does. The operation is
+ * never planned. 0 without an operation: it is done. 1: there is no memory for one. */
+static int begin_forgetting(struct attempt *attempt, struct ledger *ledger, struct error *error)
+{
+    _cleanup_(run_operation_done) struct run_operation operation = {0};
+    int r;
+
+    if (!errand_export_is_wanted(attempt))
+        return forget(&attempt->run, ledger, error);
+    run_operation_init(&operation, &attempt->run);
+    r = attempt_open(attempt, &operation.config, NULL, error);
+    if (r)
+        return r;
+    progress_begin(attempt);
+    errand_export(attempt, false, NULL);
+    return 0;
 }
 
 static size_t count_records(struct ledger *ledger)
@@ -423,7 +425,7 @@ static int take_down(struct attempt *attempt, struct error *error)
         return r;
     }
     if (is_to_be_orphaned(&run->policy) || (!recall.is_needed && !count_records(ledger)))
-        r = forget(run, ledger, error);
+        r = begin_forgetting(attempt, ledger, error);
     else
         r = begin_destroy(attempt, &recall, error);
     recall_done(&recall);
@@ -441,7 +443,7 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
     operation_log_start(run, RELEASE_DESTROY);
     r = take_down(attempt, &failure);
     if (r < 0)
-        return hold(attempt, &failure, NULL, result, error);
+        return deletion_hold(attempt, &failure, NULL, result, error);
     if (r > 0)
         return progress_put_off(attempt, result, error);
     return attempt->operation ? 0 : release_finalizer(attempt, result, error);
@@ -449,13 +451,34 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
 
 /* ---- Going on ---- */
 
+int deletion_exported(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct error failure = {0};
+    int r = errand_export(attempt, false, error);
+
+    if (r > 0) {
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING};
+        return 0;
+    }
+    if (r < 0) {
+        attempt_end(attempt);
+        return r;
+    }
+    r = forget(&attempt->run, operation_ledger(attempt->operation), &failure);
+    if (r < 0)
+        return deletion_hold(attempt, &failure, NULL, result, error);
+    r = release_finalizer(attempt, result, error);
+    attempt_end(attempt);
+    return r;
+}
+
 int deletion_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct operation_apply how = {.revision = attempt->revision};
     struct error failure = {0};
 
     if (operation_error(attempt->operation, &failure) < 0)
-        return hold(attempt, &failure, NULL, result, error);
+        return deletion_hold(attempt, &failure, NULL, result, error);
     attempt_measure(attempt);
     plan_digest(operation_get_plan(attempt->operation), attempt->run.plan_key,
                 sizeof(attempt->run.plan_key), attempt->digest);
@@ -489,9 +512,7 @@ static int end_well(struct attempt *attempt, const struct operation_results *res
     if (!run->log.is_ended)
         run_event(run, EVENT_NORMAL, "ReconciliationSucceeded", "all resources are deleted");
     operation_log_success(run, summary);
-    r = spec_export(run, operation_ledger(attempt->operation), error);
-    if (r >= 0)
-        r = release_finalizer(attempt, result, error);
+    r = release_finalizer(attempt, result, error);
     if (r >= 0)
         attempt_end(attempt);
     return r;
@@ -507,7 +528,7 @@ int deletion_ended(struct attempt *attempt, struct reconcile_result *result, str
     if (r >= 0)
         r = remove_state(attempt, &failure);
     if (r < 0)
-        r = hold(attempt, &failure, results.count ? &results : NULL, result, error);
+        r = deletion_hold(attempt, &failure, results.count ? &results : NULL, result, error);
     else
         r = end_well(attempt, &results, result, error);
     operation_results_done(&results);

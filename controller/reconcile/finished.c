@@ -1,180 +1,10 @@
 #include "controller/reconcile/finished.h"
 
-#include <pthread.h>
-
+#include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/conditions.h"
-#include "controller/reconcile/operations.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/strmap.h"
 #include "engine/base/timestamp.h"
-
-struct entry {
-    char *key; /* "namespace/name" of the Release */
-    struct group *group;
-    int64_t ended_at; /* ms since 1970 */
-};
-
-/* The Releases of one Spec, or those of a namespace whose Spec did not exist. */
-struct group {
-    char *key; /* "namespace/spec"; "namespace/" */
-    struct entry **items;
-    size_t count, capacity;
-};
-
-struct finished {
-    pthread_mutex_t lock;
-    struct strmap entries; /* by key: those that are kept. One that is not in it may be too many */
-    struct strmap groups;
-    struct strmap surplus; /* keys of those that are to go */
-};
-
-struct finished *finished_new(void)
-{
-    struct finished *finished = NEW(struct finished);
-
-    pthread_mutex_init(&finished->lock, NULL);
-    strmap_init(&finished->entries);
-    strmap_init(&finished->groups);
-    strmap_init(&finished->surplus);
-    return finished;
-}
-
-static void entry_free(struct entry *entry)
-{
-    if (!entry)
-        return;
-    free(entry->key);
-    free(entry);
-}
-
-static void group_free(struct group *group)
-{
-    free(group->key);
-    free(group->items);
-    free(group);
-}
-
-void finished_free(struct finished *finished)
-{
-    if (!finished)
-        return;
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&finished->entries, e));)
-        entry_free(e->value);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&finished->groups, e));)
-        group_free(e->value);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&finished->surplus, e));)
-        free(e->value);
-    strmap_done(&finished->entries);
-    strmap_done(&finished->groups);
-    strmap_done(&finished->surplus);
-    pthread_mutex_destroy(&finished->lock);
-    free(finished);
-}
-
-/* ---- The table: with its lock ---- */
-
-static void drop(struct finished *finished, const char *key)
-{
-    struct entry *entry = strmap_remove(&finished->entries, key);
-    struct group *group = entry ? entry->group : NULL;
-
-    if (!entry)
-        return;
-    for (size_t i = 0; i < group->count; i++)
-        if (group->items[i] == entry) {
-            group->items[i] = group->items[--group->count];
-            break;
-        }
-    if (!group->count) {
-        strmap_remove(&finished->groups, group->key);
-        group_free(group);
-    }
-    entry_free(entry);
-}
-
-static void add(struct finished *finished, const char *key, const char *group_key, int64_t ended_at)
-{
-    struct group *group = strmap_get(&finished->groups, group_key);
-    struct entry *entry = NEW(struct entry);
-
-    if (!group) {
-        group = NEW(struct group);
-        group->key = str_new(group_key);
-        strmap_put(&finished->groups, group->key, group);
-    }
-    *entry = (struct entry){.key = str_new(key), .group = group, .ended_at = ended_at};
-    group->items = mem_grow(group->items, group->count, &group->capacity, sizeof(struct entry *));
-    group->items[group->count++] = entry;
-    strmap_put(&finished->entries, entry->key, entry);
-}
-
-static struct entry *oldest_of(const struct group *group)
-{
-    struct entry *oldest = group->items[0];
-
-    for (size_t i = 1; i < group->count; i++)
-        if (group->items[i]->ended_at < oldest->ended_at)
-            oldest = group->items[i];
-    return oldest;
-}
-
-/* It is to go: its reconcile deletes it. The queue has a lock of its own, and calls nobody. */
-static void end_one(const struct reconcile_context *context, const char *key)
-{
-    char *own = str_new(key);
-
-    drop(context->finished, key);
-    free(strmap_remove(&context->finished->surplus, own));
-    strmap_put(&context->finished->surplus, own, own);
-    operations_request(context->previews, own);
-}
-
-/* False: it is to go. */
-static bool note(const struct reconcile_context *context, const char *key, const char *group_key,
-                 int64_t ended_at)
-{
-    struct finished *finished = context->finished;
-    struct group *group;
-    bool stays;
-
-    pthread_mutex_lock(&finished->lock);
-    stays = !strmap_get(&finished->surplus, key);
-    if (stays) {
-        drop(finished, key);
-        add(finished, key, group_key, ended_at);
-        group = strmap_get(&finished->groups, group_key);
-        if (group->count > context->preview_limit)
-            end_one(context, oldest_of(group)->key);
-    }
-    pthread_mutex_unlock(&finished->lock);
-    return stays;
-}
-
-void finished_forget(const struct reconcile_context *context, const char *key)
-{
-    struct finished *finished = context->finished;
-
-    pthread_mutex_lock(&finished->lock);
-    drop(finished, key);
-    free(strmap_remove(&finished->surplus, key));
-    pthread_mutex_unlock(&finished->lock);
-}
-
-void finished_end_spec(const struct reconcile_context *context, const struct spec_key *spec)
-{
-    struct finished *finished = context->finished;
-    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
-    struct group *group;
-
-    pthread_mutex_lock(&finished->lock);
-    while ((group = strmap_get(&finished->groups, key)))
-        end_one(context, group->items[0]->key);
-    pthread_mutex_unlock(&finished->lock);
-}
-
-/* ---- One Release ---- */
 
 static const char *metadata_of(const struct value *object, const char *field)
 {
@@ -252,13 +82,13 @@ static int delete_when_due(const struct reconcile_context *context, const struct
     return 0;
 }
 
-int finished_keep(const struct reconcile_context *context, const char *key,
-                  const struct value *object, struct cancel *cancel,
-                  struct reconcile_result *result, struct error *error)
+int finished_keep(const struct reconcile_context *context, const struct value *object,
+                  struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
-    _cleanup_free_ char *group = str_printf("%s/%s", metadata_of(object, "namespace"),
-                                            has_no_spec(object) ? "" : spec_of(object));
-    bool stays = note(context, key, group, ended_at(object));
+    const struct spec_key key = {metadata_of(object, "namespace"), metadata_of(object, "name")};
+    const char *spec = has_no_spec(object) ? NULL : spec_of(object);
+    bool stays = desk_note_finished(context->desk, &key, spec ? spec : "", ended_at(object),
+                                    context->preview_limit);
 
     return delete_when_due(context, object, stays, cancel, result, error);
 }

@@ -51,7 +51,7 @@ static int cancel_request(struct attempt *attempt, const struct request *request
 static int cancel_outdated(struct attempt *attempt, const struct request *request,
                            struct error *error)
 {
-    _cleanup_free_ char *why = run_superseded_by(attempt->run.subject.generation);
+    _cleanup_free_ char *why = desk_superseded_by(attempt->run.subject.generation);
 
     return cancel_request(attempt, request, why, error);
 }
@@ -74,14 +74,14 @@ static int cancel_one(struct attempt *attempt, struct error *error)
     _cleanup_free_ char *why = NULL;
     int r;
 
-    if (!requests_newest(run->context->requests, spec, &newest) ||
-        !requests_other(run->context->requests, spec, newest.uid, &older))
+    if (!desk_newest_request(run->context->desk, spec, NULL, &newest) ||
+        !desk_newest_request(run->context->desk, spec, newest.uid, &older))
         return 0;
     why = request_supersedes(&newest);
     r = cancel_request(attempt, &older, why, error);
     if (r < 0)
         return r;
-    requests_end(run->context->requests, older.uid);
+    desk_end_request(run->context->desk, spec, older.uid);
     return 1;
 }
 
@@ -134,12 +134,12 @@ int hold_refuse(struct attempt *attempt, const struct error *refusal, struct err
         _cleanup_(request_done) struct request request = {0};
         int r;
 
-        if (!requests_newest(run->context->requests, &run->subject.key, &request))
+        if (!desk_newest_request(run->context->desk, &run->subject.key, NULL, &request))
             return 0;
         r = refuse_request(attempt, &request, refusal, error);
         if (r < 0)
             return r;
-        requests_end(run->context->requests, request.uid);
+        desk_end_request(run->context->desk, &run->subject.key, request.uid);
     }
     return 1;
 }
@@ -150,7 +150,8 @@ void hold_tell(struct attempt *attempt, const struct request_report *report)
     _cleanup_(request_done) struct request request = {0};
     struct error problem = {0};
 
-    if (!run->hold.request || !requests_find(run->context->requests, run->hold.request, &request))
+    if (!run->hold.request ||
+        !desk_find_request(run->context->desk, &run->subject.key, run->hold.request, &request))
         return;
     if (request_write(run->context, &run->subject, &request, report, run->cancel, &problem) < 0)
         log_warn("a Release cannot be ended yet", "namespace", run->subject.key.namespace_name,
@@ -290,18 +291,12 @@ static int check_state_lost(const struct run *run, struct error *error)
                    "applied");
 }
 
-/* An older State has the hold that was in force before the one that the status tells of. */
-static bool is_older(const struct run *run, struct ledger *ledger, const struct hold *hold)
-{
-    return hold->revision < run_last_applied(run) && !recall_is_whole(run, ledger);
-}
-
 int hold_begin(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(request_done) struct request request = {0};
     _cleanup_(hold_done) struct hold hold = {0};
-    bool is_asked = requests_newest(run->context->requests, &run->subject.key, &request);
+    bool is_asked = desk_newest_request(run->context->desk, &run->subject.key, NULL, &request);
     int r;
 
     if (attempt->is_first && !is_asked) /* there is no State */
@@ -313,8 +308,9 @@ int hold_begin(struct attempt *attempt, struct error *error)
         r = answer(attempt, &request, &hold, error);
     if (r < 0)
         return r;
+    /* An older State has the hold that was in force before the one that the status tells of. */
     if (!hold_is_in_force(&hold, run->uid, run->subject.generation) ||
-        is_older(run, attempt->ledger, &hold))
+        (hold.revision < run_last_applied(run) && !recall_is_whole(run, attempt->ledger)))
         return check_state_lost(run, error);
     run->hold = hold;
     hold = (struct hold){0};

@@ -1,6 +1,6 @@
 /*
  * What is in force for a Spec: itself, or a hold (hold.h). A hold begins here, because a person
- * asked for it (requests.h), or by remediation.
+ * asked for it (desk/requests.h), or by remediation.
  *
  * An apply under a hold is as any other, with approval, corrections of drift, and retries. But it
  * applies the recorded Spec, or nothing; its Releases say Rollback or Destroy; and in the end the
@@ -9,8 +9,8 @@
 #ifndef CONTROLLER_RECONCILE_HOLD_BEGIN_H
 #define CONTROLLER_RECONCILE_HOLD_BEGIN_H
 
-#include "controller/reconcile/operations.h"
-#include "controller/reconcile/requests.h"
+#include "controller/reconcile/attempt.h"
+#include "controller/reconcile/request.h"
 
 /* Cancels what people asked for before their last request. 1: there is more; reconcile again. */
 int hold_cancel_older(struct attempt *attempt, struct error *error);

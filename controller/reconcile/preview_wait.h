@@ -8,7 +8,7 @@
 #ifndef CONTROLLER_RECONCILE_PREVIEW_WAIT_H
 #define CONTROLLER_RECONCILE_PREVIEW_WAIT_H
 
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 
 /* True: it asked for a place before, there still is none, and its status needs no write. *result:
  * when it looks again. False: its Release is to be read. */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "controller/reconcile/approval.h"
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/buf.h"
 #include "engine/base/log.h"
@@ -392,19 +392,14 @@ int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *er
 
 /* ---- Waiting for memory ---- */
 
-/* Of a look at a Spec that is Ready nothing is said, nor of a retry. */
-static bool says_already_how_it_ended(const struct run *run)
-{
-    return run_says(run, "True", NULL) || run_says(run, "False", NULL);
-}
-
 int progress_put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
     struct run_status status = {
         .verdict = {"Unknown", "Progressing", PROGRESS_NO_MEMORY, PROGRESS_RECONCILING, NULL}};
     int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - now(attempt);
-    bool is_reported = says_already_how_it_ended(run);
+    /* Of a look at a Spec that is Ready nothing is said, nor of a retry. */
+    bool is_reported = run_says(run, "True", NULL) || run_says(run, "False", NULL);
     int r = 0;
 
     if (!is_reported && left <= 0) {

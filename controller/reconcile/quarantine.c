@@ -111,23 +111,20 @@ static int read_again(struct quarantine *quarantine, struct error *error)
     return r;
 }
 
-static bool was_overtaken(int r)
-{
-    return r == ERR_CONFLICT || r == ERR_EXISTS || r == ERR_NOT_FOUND;
-}
-
 /* With the lock, by one thread at a time. */
 static int write_once(struct quarantine *quarantine, struct error *error)
 {
-    int r = ERR_CONFLICT;
+    for (unsigned i = 0; i < WRITE_ATTEMPTS; i++) {
+        int r;
 
-    for (unsigned i = 0; i < WRITE_ATTEMPTS && was_overtaken(r); i++) {
         if (i && read_again(quarantine, error) < 0)
             return error->code;
         *error = (struct error){0};
         r = send(quarantine, quarantine->config.identity, false, error);
+        if (r != ERR_CONFLICT && r != ERR_EXISTS && r != ERR_NOT_FOUND) /* it was not overtaken */
+            return r;
     }
-    return r;
+    return error->code;
 }
 
 /* With the lock: until what has changed by now is recorded, or could not be. */
@@ -372,12 +369,6 @@ static void remove_key(struct quarantine *quarantine, struct suspect *suspect)
     quarantine->changes += suspect != NULL;
 }
 
-/* As long as that is recorded at all; one that was held is recorded for one operation. */
-static bool stays_suspected(const struct quarantine *quarantine, const struct suspect *suspect)
-{
-    return suspect && suspect->deaths && quarantine->is_careful;
-}
-
 void quarantine_leave(struct quarantine *quarantine, const char *key, bool has_ended)
 {
     struct suspect *suspect;
@@ -386,7 +377,8 @@ void quarantine_leave(struct quarantine *quarantine, const char *key, bool has_e
         return;
     pthread_mutex_lock(&quarantine->lock);
     suspect = suspects_find(&quarantine->suspects, key);
-    if (has_ended || !stays_suspected(quarantine, suspect)) {
+    /* As long as that is recorded at all; one that was held is recorded for one operation. */
+    if (has_ended || !suspect || !suspect->deaths || !quarantine->is_careful) {
         remove_key(quarantine, suspect);
     } else {
         quarantine->changes += suspect->phase != SUSPECT_WAITS;

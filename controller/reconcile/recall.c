@@ -147,7 +147,6 @@ static const struct value *list_candidates(const struct run *run, const struct w
                                            bool with_spec)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
 
     value_begin_array(b);
     add_entries(b, inventory_of(run));
@@ -155,8 +154,7 @@ static const struct value *list_candidates(const struct run *run, const struct w
     if (with_spec)
         add_entries(b, value_path(run_source(run), "spec", "resources", NULL));
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
+    return value_finish(b);
 }
 
 void recall_done(struct recall *recall)

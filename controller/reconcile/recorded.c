@@ -1,7 +1,7 @@
 #include "controller/reconcile/recorded.h"
 
+#include "controller/desk/desk.h"
 #include "controller/reconcile/context.h"
-#include "controller/reconcile/recorded_known.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -152,7 +152,7 @@ int recorded_keep(const struct reconcile_context *context, const struct spec_key
     struct error problem = {0};
     int r;
 
-    if (recorded_was_kept(context->recorded, spec, digest))
+    if (desk_recorded_was_kept(context->desk, spec, digest))
         return 0;
     r = encode(object, &document, &problem);
     if (r >= 0)
@@ -164,7 +164,7 @@ int recorded_keep(const struct reconcile_context *context, const struct spec_key
     if (r == ERR_CONFLICT) /* it is there: the name says what is in it */
         r = 0;
     if (r >= 0) {
-        recorded_note_made(context->recorded, spec, digest);
+        desk_note_recorded(context->desk, spec, digest);
         return 0;
     }
     err_wrap(&problem, "recording the Spec for rollbacks");
@@ -231,7 +231,7 @@ int recorded_drop(const struct reconcile_context *context, const struct spec_key
     struct error problem = {0};
     int r = store_drop(context->store, &name, &call, &problem);
 
-    recorded_note_dropped(context->recorded, spec);
+    desk_note_recorded(context->desk, spec, NULL);
     if (r >= 0)
         return 0;
     err_wrap(&problem, "removing the recorded Spec of an earlier revision");
@@ -279,21 +279,11 @@ int recorded_drop_all(const struct reconcile_context *context, const struct spec
 {
     int r;
 
-    if (recorded_was_kept(context->recorded, spec, ""))
+    if (desk_recorded_was_kept(context->desk, spec, ""))
         return 0;
     r = drop_but(context, spec, NULL, NULL, error);
     if (r >= 0)
-        recorded_note_none(context->recorded, spec);
-    return r;
-}
-
-int recorded_forget(const struct reconcile_context *context, const struct spec_key *spec,
-                    struct error *error)
-{
-    int r = recorded_drop_all(context, spec, error);
-
-    if (r >= 0)
-        recorded_note_gone(context->recorded, spec);
+        desk_note_recorded(context->desk, spec, "");
     return r;
 }
 
@@ -301,7 +291,7 @@ int recorded_sweep(const struct reconcile_context *context, const struct spec_ke
                    size_t limit, recorded_is_needed *is_needed, const void *arg,
                    struct error *error)
 {
-    return recorded_sweep_is_due(context->recorded, spec, limit)
+    return desk_sweep_is_due(context->desk, spec, limit)
                ? drop_but(context, spec, is_needed, arg, error)
                : 0;
 }

@@ -25,14 +25,9 @@
 #include "engine/store.h"
 
 struct reconcile_context;
-struct recorded;
 
 /* Bytes of resources as JSON; longer ones are a document. */
 #define RECORDED_IN_RELEASE (4u << 10)
-
-struct recorded *recorded_new(void);
-void recorded_free(struct recorded *recorded);
-DEFINE_CLEANUP(struct recorded *, recorded_free)
 
 /* The digest of what a Spec wants; "": it is too large. */
 void recorded_digest(const struct reconcile_context *context, const struct value *object,
@@ -58,9 +53,6 @@ int recorded_drop(const struct reconcile_context *context, const struct spec_key
 /* All documents of a Spec that is about to go. */
 int recorded_drop_all(const struct reconcile_context *context, const struct spec_key *spec,
                       struct error *error);
-/* All that may be left of a Spec that is gone. */
-int recorded_forget(const struct reconcile_context *context, const struct spec_key *spec,
-                    struct error *error);
 
 /* People can delete Releases, and their documents stay then. Once more than `limit` documents were
  * made since the last time, removes those of the Spec that is_needed() does not want. */

@@ -16,7 +16,7 @@
 #ifndef CONTROLLER_RECONCILE_REJECTION_H
 #define CONTROLLER_RECONCILE_REJECTION_H
 
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 
 /* The Release has ended because its plan was rejected. */
 bool rejection_ended(const struct release *release);

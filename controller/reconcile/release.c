@@ -1,15 +1,15 @@
 #include "controller/reconcile/release.h"
 
+#include "controller/desk/requests.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/attempt.h"
+#include "controller/reconcile/errand.h"
 #include "controller/reconcile/finished.h"
 #include "controller/reconcile/hold_revision.h"
-#include "controller/reconcile/operations.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/preview_wait.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/report.h"
-#include "controller/reconcile/requests.h"
-#include "controller/reconcile/spec_takeover.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/history/history.h"
@@ -108,9 +108,9 @@ static int refuse(struct attempt *attempt, struct error *error)
 /* The Spec of that name is reconciled. */
 static void request_spec(const struct attempt *attempt, const char *spec)
 {
-    _cleanup_free_ char *key = str_printf("%s/%s", attempt->object.namespace_name, spec);
+    const struct spec_key key = {attempt->object.namespace_name, spec};
 
-    operations_request(attempt->run.context->operations, key);
+    desk_request(attempt->run.context->desk, DESK_SPEC, &key);
 }
 
 /* ---- A Rollback, or a Destroy ---- */
@@ -133,7 +133,7 @@ static int hand_over(struct attempt *attempt, struct reconcile_result *result)
         .revision = value_int(value_get(release->status, "revision"), 0),
     };
 
-    requests_add(attempt->run.context->requests, &spec, &request);
+    desk_add_request(attempt->run.context->desk, &spec, &request);
     request_done(&request);
     request_spec(attempt, spec.name);
     *result = (struct reconcile_result){
@@ -156,11 +156,8 @@ static bool is_generated(const struct value *object)
 /* A request that is deleted is withdrawn, if its plan still waits: the Spec's reconcile sees it. */
 static void drop_request(const struct attempt *attempt)
 {
-    struct requests *requests = attempt->run.context->requests;
-    const char *namespace_name = attempt->object.namespace_name, *name = attempt->object.name;
-    _cleanup_free_ char *spec = requests_spec(requests, namespace_name, name);
+    _cleanup_free_ char *spec = desk_drop_request(attempt->run.context->desk, &attempt->object);
 
-    requests_drop(requests, namespace_name, name);
     if (spec)
         request_spec(attempt, spec);
 }
@@ -171,15 +168,14 @@ static int forget(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
     const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
-    const char *namespace_name = attempt->object.namespace_name, *name = attempt->object.name;
     _cleanup_free_ char *spec = NULL;
     int r;
 
-    finished_forget(context, attempt->key);
+    desk_forget_finished(context->desk, &attempt->object);
     drop_request(attempt);
-    r = plans_find_approval(context->plans, namespace_name, name, &call, &spec, error);
+    r = plans_find_approval(context, &attempt->object, &call, &spec, error);
     if (r >= 0)
-        r = plans_drop(context->plans, namespace_name, name, &call, error);
+        r = plans_drop(context, &attempt->object, &call, error);
     if (r >= 0 && spec)
         request_spec(attempt, spec);
     return r;
@@ -215,8 +211,8 @@ static int attend_record(const struct attempt *attempt, const struct value *obje
     if (!spec.name || phase == PHASE_FAILED) /* it may be retried */
         return 0;
     if (release_phase_is_terminal(phase))
-        return plans_drop_approvals(context->plans, &spec, APPROVALS_OF, attempt->object.name,
-                                    &call, error);
+        return plans_drop_approvals(context, &spec, APPROVALS_OF, attempt->object.name, &call,
+                                    error);
     if (is_decided(object))
         request_spec(attempt, spec.name);
     return 0;
@@ -245,7 +241,7 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     int r = kube_get(context->client, api_release_ref(key, NULL), cancel, &object, problem);
 
     if (r == ERR_NOT_FOUND) {
-        r = attempt_check_answer(attempt, NULL, error);
+        r = desk_check_answer(attempt->entry, NULL, error);
         return r < 0 ? r : forget(attempt, error);
     }
     if (r < 0 && !api_is_unreadable(problem))
@@ -253,7 +249,7 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     if (r < 0)
         r = load_unreadable(attempt, &object, problem, error);
     if (r == 0)
-        r = attempt_check_answer(attempt, object, error);
+        r = desk_check_answer(attempt->entry, object, error);
     if (r < 0)
         return r;
     if (api_is_deleting(object)) {
@@ -264,7 +260,7 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
         return finished_keep_orphan(context, object, cancel, result, error);
     if (is_generated(object))
         return attend_record(attempt, object, error);
-    attempt_read(attempt, value_get(object, "metadata"));
+    desk_note_read(attempt->entry, value_get(object, "metadata"));
     attempt->release = release_of(object);
     if (!attempt->release)
         return err_set(error, ERR_UNAVAILABLE, "UnexpectedAnswer", "a Release without a name");
@@ -273,8 +269,8 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     if (!release_phase_is_terminal(attempt->release->phase))
         return 0;
     release_free(TAKE(attempt->release));
-    requests_drop(context->requests, key->namespace_name, key->name);
-    return finished_keep(context, attempt->key, object, cancel, result, error);
+    free(desk_drop_request(context->desk, key));
+    return finished_keep(context, object, cancel, result, error);
 }
 
 /* ---- The Spec that is previewed ---- */
@@ -360,7 +356,7 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 /* Specs have keys without a prefix. */
 static char *quarantine_key(const struct attempt *attempt)
 {
-    return str_printf("release:%s", attempt->key);
+    return str_printf("release:%s", desk_key(attempt->entry, NULL));
 }
 
 /* 1: it fails for good, because the process died over it. */
@@ -393,21 +389,15 @@ static int begin_plan(struct attempt *attempt, struct error *error)
 
     if (r < 0)
         return r;
-    r = run_operation_init(&operation, run, error);
-    if (r < 0)
-        return r;
+    run_operation_init(&operation, run);
     operation.config.scope.thorough = true;
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
-    if (r == 0)
-        r = spec_takeover_read(run, attempt->operation, attempt->spec, error);
     if (r > 0)
         return r;
     operation_log_begin(run, 0, attempt->release->phase == PHASE_PREVIEWING);
-    if (r < 0)
-        return r;
-    progress_begin(attempt);
-    operation_plan(attempt->operation, TAKE(attempt->spec));
-    return 0;
+    if (r == 0)
+        errand_plan(attempt, &(struct recall){0});
+    return r;
 }
 
 static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -488,10 +478,13 @@ static int planned(struct attempt *attempt, struct error *error)
 static int go_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     enum operation_phase phase = operation_phase(attempt->operation);
+    struct error problem = {0};
     int64_t after = 0;
     int r;
 
     *result = look_again;
+    if (phase == OPERATION_NEW && errand_plan_gathered(attempt, &problem) < 0)
+        return fail(attempt, &problem, error);
     if (phase == OPERATION_PLANNED || phase == OPERATION_ENDED)
         return planned(attempt, error);
     r = progress_report(attempt, &after, error);
@@ -547,7 +540,7 @@ struct reconcile_result reconcile_release(void *arg, const char *key, struct can
 {
     const struct reconcile_context *context = arg;
     struct reconcile_result result = {.kind = RECONCILE_DONE};
-    struct attempt *attempt = operations_enter(context->previews, key);
+    struct attempt *attempt = attempt_enter(context->desk, DESK_RELEASE, key);
     struct error error = {0};
     int r;
 
@@ -564,6 +557,6 @@ struct reconcile_result reconcile_release(void *arg, const char *key, struct can
     } else {
         attempt_give_up_ticket(attempt);
     }
-    operations_leave(attempt);
+    attempt_leave(attempt);
     return result;
 }

@@ -340,7 +340,7 @@ static void set_results(const struct reconcile_context *context,
     if (!omitted && !lacks_fields(value_get(*status, "results")))
         return;
     all = report_all_results(&source);
-    if (plans_keep(context->plans, &name, all, &call, &place, &problem) >= 0)
+    if (plans_keep(context, &name, all, &call, &place, &problem) >= 0)
         set(status, "planRef", value_pack("{s:s}", "name", place));
     else
         log_warn("a plan is not kept in full", "namespace", subject->key.namespace_name, "release",

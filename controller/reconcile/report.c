@@ -165,7 +165,6 @@ static void put_recorded_first(const struct reconcile_context *context,
 static const struct value *list_inventory(const struct ledger_records *records, size_t n)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
     size_t bytes = 0;
 
     value_begin_array(b);
@@ -181,8 +180,7 @@ static const struct value *list_inventory(const struct ledger_records *records, 
         value_end_object(b);
     }
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
+    return value_finish(b);
 }
 
 const struct value *report_inventory(const struct reconcile_context *context, struct ledger *ledger)

@@ -23,7 +23,6 @@ static void add_text(struct value_builder *b, const char *key, const char *text)
 static const struct value *list_fields(const struct diff *diff)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *fields = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < diff->n_fields; i++) {
@@ -39,8 +38,7 @@ static const struct value *list_fields(const struct diff *diff)
         value_end_object(b);
     }
     value_end_array(b);
-    value_builder_finish(b, &fields, NULL);
-    return fields;
+    return value_finish(b);
 }
 
 /* ---- Each resource ---- */
@@ -61,13 +59,6 @@ static const char *const outcomes[] = {
     [RESULT_CANCELLED] = "cancelled", [RESULT_TIMED_OUT] = "timedOut",
     [RESULT_DEFERRED] = "deferred",
 };
-
-/* Done before a restart: the plan that was made since then has no fields of it. */
-static bool is_done_earlier(const struct entry *entry)
-{
-    return entry->result && entry->change->action == PLAN_UNCHANGED &&
-           entry->action != PLAN_UNCHANGED;
-}
 
 static void take_earlier(struct entry *entry, const struct value *earlier)
 {
@@ -115,7 +106,9 @@ static void entry_init(const struct report_source *source, size_t i, const struc
                           .action = result ? result->action : change->action,
                           .n_fields = count_fields(change->diff)};
     ret->note = find_note(ret);
-    if (!ret->n_fields && is_done_earlier(ret)) {
+    /* Done before a restart: the plan that was made since then has no fields of it. */
+    if (!ret->n_fields && ret->result && ret->change->action == PLAN_UNCHANGED &&
+        ret->action != PLAN_UNCHANGED) {
         _cleanup_free_ char *id = utf8_show(change->id);
 
         take_earlier(ret, strmap_get(earlier, id));
@@ -277,7 +270,6 @@ static void index_earlier(const struct value *earlier, struct strmap *ret)
 static const struct value *list_results(struct listing *listing)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
     size_t bytes = 0, room;
 
     index_earlier(listing->source->earlier, &listing->earlier);
@@ -296,8 +288,7 @@ static const struct value *list_results(struct listing *listing)
     }
     strmap_done(&listing->earlier);
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
+    return value_finish(b);
 }
 
 static struct listing listing_of(const struct report_source *source)

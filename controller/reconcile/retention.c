@@ -1,71 +1,13 @@
 #include "controller/reconcile/retention.h"
 
-#include <pthread.h>
+#include <string.h>
 
-#include "controller/reconcile/finished.h"
-#include "controller/reconcile/operations.h"
+#include "controller/desk/desk.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/recorded.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/strmap.h"
-
-struct retention {
-    pthread_mutex_t lock;
-    struct strmap collected; /* keys of Specs whose history is known to be within the limit */
-};
-
-struct retention *retention_new(void)
-{
-    struct retention *retention = NEW(struct retention);
-
-    pthread_mutex_init(&retention->lock, NULL);
-    strmap_init(&retention->collected);
-    return retention;
-}
-
-void retention_free(struct retention *retention)
-{
-    if (!retention)
-        return;
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&retention->collected, e));)
-        free(e->value);
-    strmap_done(&retention->collected);
-    pthread_mutex_destroy(&retention->lock);
-    free(retention);
-}
-
-static char *key_of(const struct run *run)
-{
-    return str_printf("%s/%s", run->subject.key.namespace_name, run->subject.key.name);
-}
-
-static bool is_collected(const struct run *run)
-{
-    struct retention *retention = run->context->retention;
-    _cleanup_free_ char *key = key_of(run);
-    bool result;
-
-    pthread_mutex_lock(&retention->lock);
-    result = strmap_get(&retention->collected, key) != NULL;
-    pthread_mutex_unlock(&retention->lock);
-    return result;
-}
-
-static void set_collected(const struct run *run, bool is_collected)
-{
-    struct retention *retention = run->context->retention;
-    char *key = key_of(run);
-
-    pthread_mutex_lock(&retention->lock);
-    free(strmap_remove(&retention->collected, key));
-    if (is_collected)
-        strmap_put(&retention->collected, key, key);
-    pthread_mutex_unlock(&retention->lock);
-    if (!is_collected)
-        free(key);
-}
 
 /* ---- Which go ---- */
 
@@ -117,17 +59,17 @@ static int drop_plans(const struct run *run, int64_t revision, enum release_remo
                       struct error *error)
 {
     const struct store_call call = call_of(run);
-    const char *namespace_name = run->subject.key.namespace_name;
-    struct plans *plans = run->context->plans;
+    const struct reconcile_context *context = run->context;
     struct arena arena = ARENA_INIT;
-    const char *name = release_name(&arena, run->subject.key.name, revision);
+    const struct spec_key release = {run->subject.key.namespace_name,
+                                     release_name(&arena, run->subject.key.name, revision)};
     bool has = false;
-    int r = plans_has(plans, namespace_name, name, &call, &has, error);
+    int r = plans_has(context, &release, &call, &has, error);
 
     if (r >= 0 && has && how == RELEASE_IF_ENDED)
         r = check_ended(run, revision, error);
     if (r >= 0 && has)
-        r = plans_drop(plans, namespace_name, name, &call, error);
+        r = plans_drop(context, &release, &call, error);
     arena_done(&arena);
     return r;
 }
@@ -150,8 +92,8 @@ static int drop_approvals(const struct run *run, int64_t newest, bool is_needed,
     const struct store_call call = call_of(run);
     struct arena arena = ARENA_INIT;
     const char *but = is_needed ? release_name(&arena, run->subject.key.name, newest) : NULL;
-    int r = plans_drop_approvals(run->context->plans, &run->subject.key, APPROVALS_BUT_OF, but,
-                                 &call, error);
+    int r =
+        plans_drop_approvals(run->context, &run->subject.key, APPROVALS_BUT_OF, but, &call, error);
 
     arena_done(&arena);
     return r;
@@ -254,7 +196,7 @@ static void conclude(const struct run *run, int r, const struct error *problem)
 {
     const struct spec_key *key = &run->subject.key;
 
-    set_collected(run, r == 0);
+    desk_set_collected(run->context->desk, key, r == 0);
     if (r < 0 && r != ERR_CANCELLED && r != ERR_FENCED)
         log_warn("old Releases could not be removed", "namespace", key->namespace_name, "spec",
                  key->name, "reason", problem->reason, "error", problem->message, NULL);
@@ -290,7 +232,7 @@ void retention_check(const struct run *run)
     int64_t newest = run_last_attempted(run);
     int r = 0;
 
-    if (is_collected(run))
+    if (desk_is_collected(run->context->desk, &run->subject.key))
         return;
     if (newest < run_last_applied(run))
         newest = run_last_applied(run);
@@ -302,15 +244,10 @@ void retention_check(const struct run *run)
 int retention_forget(const struct run *run, struct error *error)
 {
     _cleanup_(release_revisions_done) struct release_revisions revisions = {0};
-    int r = 0;
-
-    set_collected(run, false);
-    finished_end_spec(run->context, &run->subject.key);
-    r = recorded_forget(run->context, &run->subject.key, error);
-    if (r < 0)
+    int r = recorded_drop_all(run->context, &run->subject.key, error);
+    desk_forget_spec(run->context->desk, &run->subject.key);
+    if (r < 0 || run->context->history->ops->goes_with_spec)
         return r;
-    if (run->context->history->ops->goes_with_spec)
-        return 0;
     r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
     for (size_t i = revisions.count; i > 0 && r >= 0; i--)
         r = remove_one(run, revisions.items[i - 1], RELEASE_ANYWAY, error);
@@ -346,13 +283,11 @@ static bool is_of_record(const struct sweep *sweep, const struct document_name *
 static int on_plan(void *arg, const struct document_name *name, struct error *error)
 {
     const struct sweep *sweep = arg;
-    _cleanup_free_ char *key = NULL;
+    const struct spec_key release = {name->spec.namespace_name, name->item};
 
     (void)error;
-    if (!is_watched(sweep, name) || is_of_record(sweep, name))
-        return 0;
-    key = str_printf("%s/%s", name->spec.namespace_name, name->item);
-    operations_request(sweep->context->previews, key);
+    if (is_watched(sweep, name) && !is_of_record(sweep, name))
+        desk_request(sweep->context->desk, DESK_RELEASE, &release);
     return 0;
 }
 
@@ -360,11 +295,11 @@ static int on_plan(void *arg, const struct document_name *name, struct error *er
 static int on_spec(void *arg, const struct document_name *name, struct error *error)
 {
     const struct sweep *sweep = arg;
-    _cleanup_free_ char *key = str_printf("%s/%s", name->spec.namespace_name, name->spec.name);
+    struct desk *desk = sweep->context->desk;
 
     (void)error;
-    if (is_watched(sweep, name) && !operations_lists(sweep->context->operations, key))
-        operations_request(sweep->context->operations, key);
+    if (is_watched(sweep, name) && !desk_lists(desk, DESK_SPEC, &name->spec))
+        desk_request(desk, DESK_SPEC, &name->spec);
     return 0;
 }
 
@@ -374,7 +309,7 @@ int retention_sweep(const struct reconcile_context *context, const char *watch_n
     const struct store_call call = {.permit = context->permit};
     struct store *store = context->store;
     struct error problem = {0};
-    int r = plans_list(context->plans, &call, on_plan, &sweep, &problem);
+    int r = plans_list(context, &call, on_plan, &sweep, &problem);
 
     if (r >= 0)
         r = store->ops->list(store, DOCUMENT_SPEC, NULL, on_spec, &sweep, &call, &problem);

@@ -20,12 +20,6 @@
 
 #include "controller/reconcile/run.h"
 
-struct retention;
-
-struct retention *retention_new(void);
-void retention_free(struct retention *retention);
-DEFINE_CLEANUP(struct retention *, retention_free)
-
 /* The Release of run's operation, which has this revision, is in this phase: it has ended, or waits
  * for approval. found: the revisions when the operation began; NULL: they are not known. */
 void retention_collect(const struct run *run, const struct release_revisions *found,
@@ -33,7 +27,8 @@ void retention_collect(const struct run *run, const struct release_revisions *fo
 /* The Spec was checked, and there was nothing to do. */
 void retention_check(const struct run *run);
 
-/* The Spec is gone: removes its records where the history does not do so by itself. */
+/* The Spec is gone: removes what is kept of it, and its records where the history does not do so by
+ * itself. */
 int retention_forget(const struct run *run, struct error *error);
 
 /* Reconciles what a killed process, or a deletion while no process ran, may have left: Releases

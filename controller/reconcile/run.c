@@ -2,8 +2,8 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/core/informer.h"
+#include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
-#include "controller/reconcile/spec_context.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
@@ -185,7 +185,6 @@ static const struct value *extensions_by_id(const struct run *run)
 {
     const struct value *resources = value_path(run->object, "spec", "resources", NULL);
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *by_id = NULL;
 
     value_begin_object(b);
     for (size_t i = 0; i < value_count(resources); i++) {
@@ -199,15 +198,13 @@ static const struct value *extensions_by_id(const struct run *run)
         }
     }
     value_end_object(b);
-    value_builder_finish(b, &by_id, NULL);
-    return by_id;
+    return value_finish(b);
 }
 
-int run_operation_init(struct run_operation *operation, const struct run *run, struct error *error)
+void run_operation_init(struct run_operation *operation, const struct run *run)
 {
     const struct reconcile_context *context = run->context;
     const char *account = run_account(run);
-    int r;
 
     *operation = (struct run_operation){0};
     operation->identity = account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
@@ -222,6 +219,7 @@ int run_operation_init(struct run_operation *operation, const struct run *run, s
         .scope = {.key = run->subject.key,
                   .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
                   .identity = operation->identity,
+                  .context = value_path(run_source(run), "spec", "context", NULL),
                   .force = run->policy.force,
                   .terminating = run->is_namespace_terminating,
                   .is_foreign = run->has_own_resources},
@@ -236,24 +234,15 @@ int run_operation_init(struct run_operation *operation, const struct run *run, s
     if (run->hold.operation == RELEASE_DESTROY || api_is_deleting(run->object))
         operation->extensions = extensions_by_id(run);
     operation->config.extensions = operation->extensions;
-    r = spec_context_read(run, &operation->config.scope, error);
-    operation->context = operation->config.scope.context;
-    return r;
 }
 
 void run_operation_done(struct run_operation *operation)
 {
     value_unref(operation->identity);
-    value_unref(operation->context);
     value_unref(operation->extensions);
 }
 
 /* ---- Releases of which nothing comes ---- */
-
-char *run_superseded_by(int64_t generation)
-{
-    return str_printf("superseded by generation %lld of the Spec", (long long)generation);
-}
 
 int run_cancel_release(const struct run *run, struct release *release, const char *why,
                        struct error *error)
@@ -280,7 +269,7 @@ int run_cancel_latest(const struct run *run, const char *why, struct error *erro
 
 int run_supersede(const struct run *run, struct release *release, struct error *error)
 {
-    _cleanup_free_ char *why = run_superseded_by(run->subject.generation);
+    _cleanup_free_ char *why = desk_superseded_by(run->subject.generation);
 
     return release ? run_cancel_release(run, release, why, error)
                    : run_cancel_latest(run, why, error);

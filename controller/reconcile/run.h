@@ -125,7 +125,7 @@ struct run_last {
 };
 struct run_last run_last(const struct run *run);
 
-/* Counts the Spec by what Ready says last (operations_note()). run_write_status() does so, too. */
+/* Counts the Spec by what Ready says last (desk_note_ready()). run_write_status() does so, too. */
 void run_note_ready(const struct run *run);
 
 /* The last operation succeeded, of this generation and under the hold that is in force: Ready is
@@ -163,16 +163,11 @@ int64_t run_spec_created_at(const struct run *run);
 /* What operations on the Spec's behalf are made of, the table's own parts aside. */
 struct run_operation {
     struct operation_config config;
-    const struct value *identity, *context, *extensions; /* which it borrows; references, or NULL */
+    const struct value *identity, *extensions; /* which it borrows; references, or NULL */
 };
-/* Reads what `contextFrom` names, which may take some seconds. Errors: spec_context.h.
- * run_operation_done() also after one. */
-int run_operation_init(struct run_operation *operation, const struct run *run,
-                       struct error *error);
+/* With the Spec's own `context`: what `contextFrom` names comes later (errand.h). */
+void run_operation_init(struct run_operation *operation, const struct run *run);
 void run_operation_done(struct run_operation *operation);
-
-/* "superseded by generation 5 of the Spec", for messages; free() it. */
-char *run_superseded_by(int64_t generation);
 
 /* Sets the Release to `cancelled`, with the reason Superseded and `why` as its message. Does
  * nothing if it is NULL or has ended. */

@@ -1,9 +1,10 @@
 #include <string.h>
 
+#include "controller/core/workqueue.h"
+#include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/corrections.h"
 #include "controller/reconcile/exposed.h"
-#include "controller/reconcile/operations.h"
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/run.h"
@@ -206,7 +207,6 @@ static const struct value *policy_value(const struct run *run)
     static const char *const deletion[] = {"MirrorPrune", "Delete", "WaitForTermination", "Orphan"};
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct spec_policy *policy = &run->policy;
-    const struct value *value = NULL;
     const char *account = run_account(run);
 
     value_begin_object(b);
@@ -235,8 +235,7 @@ static const struct value *policy_value(const struct run *run)
     value_key(b, "revisionHistoryLimit");
     value_add_int(b, policy->history_limit);
     value_end_object(b);
-    value_builder_finish(b, &value, NULL);
-    return value;
+    return value_finish(b);
 }
 
 static struct conditions_generation generation_of(const struct run *run,
@@ -470,11 +469,8 @@ static int put_status(struct run *run, const struct value *status, struct error 
 
 static void note(const struct run *run, const char *ready, const char *reason)
 {
-    const struct spec_key *spec = &run->subject.key;
-    _cleanup_free_ char *key = str_printf("%s/%s", spec->namespace_name, spec->name);
-
-    if (run->context->operations)
-        operations_note(run->context->operations, key, ready, reason);
+    desk_note_ready(run->context->desk, &run->subject.key, ready,
+                    reason ? reason_label(reason) : NULL);
 }
 
 void run_note_ready(const struct run *run)

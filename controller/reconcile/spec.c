@@ -4,6 +4,7 @@
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/deletion.h"
+#include "controller/reconcile/errand.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
@@ -42,15 +43,14 @@ static int read_new(struct attempt *attempt, struct kube_ref ref)
     struct run *run = &attempt->run;
     const struct kube_request request = {.method = "GET",
                                          .ref = ref,
-                                         .resource_version = attempt->shown,
+                                         .resource_version = desk_new_version(attempt->entry),
                                          .cancel = run->cancel,
                                          .timeout = READ_NEW_TIMEOUT};
-    int r = attempt->is_new && attempt->shown
-                ? kube_do(run->context->client, &request, &run->object, NULL)
-                : ERR_NOT_FOUND;
+    int r = request.resource_version ? kube_do(run->context->client, &request, &run->object, NULL)
+                                     : ERR_NOT_FOUND;
 
     if (r == 0)
-        r = attempt_check_answer(attempt, run->object, NULL);
+        r = desk_check_answer(attempt->entry, run->object, NULL);
     if (r < 0)
         value_unref(TAKE(run->object));
     return r;
@@ -71,7 +71,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
         r = load_unreadable(run, ref, why_unreadable, error);
     else if (r < 0)
         err_copy(error, why_unreadable);
-    if ((r == 0 || r == ERR_NOT_FOUND) && attempt_check_answer(attempt, run->object, error) < 0)
+    if ((r == 0 || r == ERR_NOT_FOUND) && desk_check_answer(attempt->entry, run->object, error) < 0)
         return ERR_UNAVAILABLE;
     if (r < 0)
         return r;
@@ -81,7 +81,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     run->subject.generation = value_int(value_get(metadata, "generation"), 0);
     run->uid = str_new(value_get_string(metadata, "uid"));
     run->subject.uid = run->uid;
-    attempt_read(attempt, metadata);
+    desk_note_read(attempt->entry, metadata);
     run_note_trigger(run);
     run_note_ready(run);
     run_read_policy(run);
@@ -167,13 +167,15 @@ static int keep_out(struct attempt *attempt, struct error *error)
     bool is_held = run_says(run, "False", QUARANTINED) && !run_has_request(run);
     int r = 0;
 
-    if (!is_held && quarantine_enter(quarantine, attempt->key, was_held))
+    if (!is_held && quarantine_enter(quarantine, desk_key(attempt->entry, NULL), was_held))
         return 0;
     if (!is_held)
         r = hold_out(attempt, error);
     if (r < 0)
         return r;
-    quarantine_forget(quarantine, attempt->key); /* the process before may have died before that */
+    quarantine_forget(
+        quarantine,
+        desk_key(attempt->entry, NULL)); /* the process before may have died before that */
     r = refuse_requests(attempt, QUARANTINED,
                         "the Spec is held, because the operator's process ended several times "
                         "while it was worked on; let it go as its status says, and make the "
@@ -217,7 +219,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         return store_wait_is_over(attempt, result) ? end_history(attempt, result, error) : 0;
     if (r < 0)
         return err_copy(error, &problem);
-    if (!attempt_is_listed(attempt)) /* it is there, and another's by now */
+    if (!desk_is_listed(attempt->entry)) /* it is there, and another's by now */
         return 0;
     if (!store_wait_is_over(attempt, result))
         return store_wait_tell(attempt, error);
@@ -250,21 +252,71 @@ static int wait_for(struct attempt *attempt, struct reconcile_result *result, st
     return r;
 }
 
+/* What the Spec needs besides itself is gathered. */
+static int go_on_gathering(struct attempt *attempt, bool is_deletion,
+                           struct reconcile_result *result, struct error *error)
+{
+    struct error failure = {0};
+
+    if (errand_plan_gathered(attempt, &failure) >= 0)
+        return wait_for(attempt, result, error);
+    return is_deletion ? deletion_hold(attempt, &failure, NULL, result, error)
+                       : apply_failed(attempt, &failure, result, error);
+}
+
+/* What comes next is the end, which says what became of the state file. */
+static bool ends(struct attempt *attempt, enum operation_phase phase, bool is_deletion)
+{
+    bool is_check = attempt->kind == ATTEMPT_RESYNC || attempt->kind == ATTEMPT_STATUS_MISSING;
+    int r = operation_error(attempt->operation, NULL);
+
+    if (!attempt->knows_state || !apply_is_reportable(r) || (is_deletion && r < 0))
+        return false;
+    return phase == OPERATION_ENDED ||
+           (phase == OPERATION_PLANNED && !is_deletion &&
+            (r < 0 || (is_check && plan_is_empty(operation_get_plan(attempt->operation)))));
+}
+
+/* 1: the state file is being written, and the end waits for that. Of an apply, the status says why
+ * it could not be. */
+static int export_first(struct attempt *attempt, enum operation_phase phase, bool is_deletion,
+                        struct reconcile_result *result, struct error *error)
+{
+    int r = ends(attempt, phase, is_deletion)
+                ? errand_export(attempt, phase == OPERATION_PLANNED, error)
+                : 0;
+
+    if (r > 0)
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING};
+    return r < 0 && !is_deletion ? 0 : r;
+}
+
 /* Goes on with what is under way, as far as that goes without waiting. */
 static int go_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     bool is_deletion = api_is_deleting(attempt->run.object);
+    enum operation_phase phase = operation_phase(attempt->operation);
     int r = 0;
 
-    if (operation_phase(attempt->operation) == OPERATION_PLANNED)
-        r = is_deletion ? deletion_planned(attempt, result, error)
-                        : apply_planned(attempt, result, error);
-    if (r < 0 || !attempt->operation)
-        return r;
-    if (operation_phase(attempt->operation) == OPERATION_ENDED)
-        return is_deletion ? deletion_ended(attempt, result, error)
-                           : apply_ended(attempt, result, error);
-    return wait_for(attempt, result, error);
+    if (phase == OPERATION_NEW)
+        return errand_is_export(attempt) ? deletion_exported(attempt, result, error)
+                                         : go_on_gathering(attempt, is_deletion, result, error);
+    if (phase == OPERATION_PLANNED) {
+        r = export_first(attempt, phase, is_deletion, result, error);
+        if (r == 0)
+            r = is_deletion ? deletion_planned(attempt, result, error)
+                            : apply_planned(attempt, result, error);
+    }
+    if (r || !attempt->operation)
+        return r < 0 ? r : 0;
+    phase = operation_phase(attempt->operation);
+    if (phase != OPERATION_ENDED)
+        return wait_for(attempt, result, error);
+    r = export_first(attempt, phase, is_deletion, result, error);
+    if (r)
+        return r < 0 ? r : 0;
+    return is_deletion ? deletion_ended(attempt, result, error)
+                       : apply_ended(attempt, result, error);
 }
 
 /* The operation is of a Spec that is not there any more in that way. If it came to its end before
@@ -274,6 +326,7 @@ static void supersede(struct attempt *attempt)
     struct reconcile_result ignored;
 
     operation_cancel(attempt->operation, "Superseded");
+    attempt->is_exported = true; /* the next attempt does it */
     go_on(attempt, &ignored, NULL);
     attempt_end(attempt);
 }
@@ -285,7 +338,7 @@ static void note_request(struct attempt *attempt)
     _cleanup_(request_done) struct request newest = {0};
 
     if (!api_is_deleting(run->object) &&
-        requests_newest(run->context->requests, &run->subject.key, &newest) &&
+        desk_newest_request(run->context->desk, &run->subject.key, NULL, &newest) &&
         !str_equal(newest.uid, run->hold.request))
         attempt->superseded_by = request_supersedes(&newest);
 }
@@ -321,7 +374,7 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
     int r;
 
     attempt->run.cancel = cancel;
-    if (attempt->operation && attempt_has_left(attempt))
+    if (attempt->operation && desk_has_left(attempt->entry))
         abandon(attempt);
     if (attempt->operation)
         note_request(attempt);
@@ -349,7 +402,8 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
     bool had_operation = attempt->operation;
-    int64_t after = had_operation ? 0 : quarantine_wait(context->quarantine, attempt->key);
+    int64_t after =
+        had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry, NULL));
     int r;
 
     if (after) {
@@ -358,7 +412,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
     }
     r = advance(attempt, context, cancel, result, error);
     if (!attempt->operation)
-        quarantine_leave(context->quarantine, attempt->key,
+        quarantine_leave(context->quarantine, desk_key(attempt->entry, NULL),
                          had_operation && attempt_came_to_end(r, result));
     return r;
 }
@@ -375,7 +429,7 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
 {
     const struct reconcile_context *context = arg;
     struct reconcile_result result = {.kind = RECONCILE_DONE};
-    struct attempt *attempt = operations_enter(context->operations, key);
+    struct attempt *attempt = attempt_enter(context->desk, DESK_SPEC, key);
     struct error error = {0};
     int r;
 
@@ -390,6 +444,6 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
     } else {
         attempt_give_up_ticket(attempt);
     }
-    operations_leave(attempt);
+    attempt_leave(attempt);
     return result;
 }

@@ -170,7 +170,6 @@ static int read_all(struct reading *reading, const struct value *list, struct er
 static const struct value *merged(const struct value *read, const struct value *own)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
     size_t length;
 
     value_begin_object(b);
@@ -189,8 +188,7 @@ static const struct value *merged(const struct value *read, const struct value *
         value_add_copy(b, value_member(own, i));
     }
     value_end_object(b);
-    value_builder_finish(b, &made, NULL);
-    return made;
+    return value_finish(b);
 }
 
 int spec_context_read(const struct run *run, struct runtime_scope *scope, struct error *error)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "controller/desk/desk.h"
 #include "controller/reconcile/spec_secret.h"
 #include "engine/base/base64.h"
 #include "engine/base/json.h"
@@ -11,7 +12,7 @@
 #include "engine/state/gzip.h"
 
 #define TIMEOUT     10000       /* ms, of each request */
-#define SLOT_TIME   1000        /* ms; a worker waits, and others have their turn */
+#define SLOT_TIME   1000        /* ms; then it is tried again later */
 #define MOST_BYTES  (1u << 20)  /* of a Secret's data: the API server's bound */
 #define MOST_TEXT   (16u << 20) /* of the file, as text: no more is taken over, either */
 #define LABEL_BYTES 63          /* of a label's value */
@@ -32,6 +33,7 @@ struct written {
     const struct value *object; /* a reference; NULL: there is no Secret */
     const struct value *note;   /* the annotation; a reference, or NULL */
     struct buf data;            /* the gzipped file */
+    const struct value *now;    /* the Secret after a write; a reference, or NULL */
     bool is_put_off;            /* the file is large, and others are being made */
 };
 
@@ -39,6 +41,7 @@ static void written_done(struct written *written)
 {
     value_unref(written->object);
     value_unref(written->note);
+    value_unref(written->now);
     buf_done(&written->data);
 }
 
@@ -59,7 +62,7 @@ static int load(const struct run *run, struct written *ret, struct error *error)
     struct error problem = {0};
     size_t length;
     const char *data;
-    int r = spec_secret_get(run, ret->name, TIMEOUT, &ret->object, &problem);
+    int r = spec_secret_get(run, &kube_secrets, ret->name, NULL, TIMEOUT, &ret->object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return 0;
@@ -295,7 +298,7 @@ static int check_lock(const struct run *run, const char *name, struct error *err
     _cleanup_value_ const struct value *lease = NULL;
     struct error problem = {0};
     const char *holder;
-    int r = spec_secret_get_lease(run, lease_name, TIMEOUT, &lease, &problem);
+    int r = spec_secret_get(run, &kube_leases, lease_name, NULL, TIMEOUT, &lease, &problem);
 
     if (r == ERR_NOT_FOUND || r == ERR_FORBIDDEN)
         return 0;
@@ -326,7 +329,7 @@ static int replace(const struct run *run, struct runtime *runtime, struct writte
     r = make_file(run, runtime, written, records, &mark, &data, error);
     if (r >= 0) {
         object = next_object(run, written, &data, &mark, count_resources(runtime, records));
-        r = spec_secret_put(run, written->name, object, TIMEOUT, error);
+        r = spec_secret_put(run, written->name, object, TIMEOUT, &written->now, error);
     }
     buf_done(&data);
     return r;
@@ -378,6 +381,39 @@ static int bring_up_to_date(const struct run *run, struct runtime *runtime, stru
     return replace(run, runtime, written, records, error);
 }
 
+/* ---- What is known of the last time ---- */
+
+/* Of which State the file is, and where. */
+static char *file_of(struct ledger *ledger, const char *name)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(ledger, &arena, &head);
+    arena_done(&arena);
+    return str_printf("%" PRIu64 " of %s", head.serial, name);
+}
+
+static char *version_of(const char *file, const struct value *secret)
+{
+    return str_printf("%s, %s %s", file, value_string(value_path(secret, "metadata", "uid", NULL)),
+                      value_string(value_path(secret, "metadata", "resourceVersion", NULL)));
+}
+
+/* Neither State nor the Secret has changed: nothing is read, made, packed or compared. */
+static bool is_as_known(const struct run *run, const char *file, const char *name)
+{
+    _cleanup_free_ char *known = desk_exported(run->context->desk, &run->subject.key);
+    _cleanup_free_ char *version = NULL;
+    _cleanup_value_ const struct value *secret = NULL;
+
+    if (!known || !str_has_prefix(known, file) ||
+        spec_secret_get(run, &kube_secrets, name, KUBE_METADATA, TIMEOUT, &secret, NULL) < 0)
+        return false;
+    version = version_of(file, secret);
+    return str_equal(version, known);
+}
+
 /* ---- What is said of it ---- */
 
 /* These change only with what somebody does, who does not wait for seconds. */
@@ -418,17 +454,29 @@ static bool has_lost(const struct ledger_records *records)
     return false;
 }
 
-int spec_export(struct run *run, struct ledger *ledger, struct error *error)
+bool spec_export_is_wanted(const struct run *run)
+{
+    return spec_secret_runtime(run) && spec_secret_of(run, "to").name &&
+           !run->is_namespace_terminating;
+}
+
+int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct error *error)
 {
     struct runtime *runtime = spec_secret_runtime(run);
     _cleanup_(written_done) struct written written = {.name = spec_secret_of(run, "to").name,
                                                       .data = BUF_INIT};
+    _cleanup_free_ char *file = NULL, *known = NULL;
     struct ledger_records records;
     struct error problem = {0};
     int r;
 
-    if (!runtime || !written.name || run->is_namespace_terminating)
+    if (!spec_export_is_wanted(run))
         return 0;
+    file = file_of(ledger, written.name);
+    if (is_check && is_as_known(run, file, written.name)) {
+        note(run, written.name, true, &problem);
+        return 0;
+    }
     records = ledger_records(ledger);
     if (has_lost(&records)) { /* the file may be what they are restored from */
         ledger_records_done(&records);
@@ -436,6 +484,9 @@ int spec_export(struct run *run, struct ledger *ledger, struct error *error)
     }
     r = bring_up_to_date(run, runtime, &written, &records, &problem);
     ledger_records_done(&records);
+    if (r == 0)
+        known = version_of(file, written.now ? written.now : written.object);
+    desk_note_exported(run->context->desk, &run->subject.key, known);
     if (problem.code != ERR_CANCELLED && problem.code != ERR_FENCED)
         note(run, written.name, r != NOTHING, &problem);
     return written.is_put_off ? err_copy(error, &problem) : 0;

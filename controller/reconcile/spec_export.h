@@ -15,14 +15,20 @@
 
 #include "controller/reconcile/run.h"
 
+/* The Spec asks for one. In a namespace that is being deleted, none is written. */
+bool spec_export_is_wanted(const struct run *run);
+
 /*
  * Brings the Secret up to date with the rights of the Spec's ServiceAccount, if the Spec asks for
  * one. What becomes of it is in run->written, for the status, with an event if it fails anew. It
  * does not fail the operation.
  *
+ * is_check: State has not changed since the last time, so if the Secret has not, either, nothing is
+ * done.
+ *
  * ERR_TIMEOUT: the file is large, and was not made, because others were. Whoever removes State
  * afterwards has to come again: the Secret may be all that says what is left. error: or NULL.
  */
-int spec_export(struct run *run, struct ledger *ledger, struct error *error);
+int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct error *error);
 
 #endif

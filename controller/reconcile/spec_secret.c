@@ -26,14 +26,16 @@ struct runtime *spec_secret_runtime(const struct run *run)
 
 /* ---- Requests ---- */
 
-static int get(const struct run *run, const struct kube_kind *kind, const char *name,
-               int64_t timeout, const struct value **ret, struct error *error)
+int spec_secret_get(const struct run *run, const struct kube_kind *kind, const char *name,
+                    const char *accept, int64_t timeout, const struct value **ret,
+                    struct error *error)
 {
     _cleanup_free_ char *user = run_user(run);
     const struct kube_request request = {
         .method = "GET",
         .ref = {kind, run->subject.key.namespace_name, name, NULL},
         .impersonate = user,
+        .accept = accept,
         .for_tenant = true,
         .timeout = timeout,
         .cancel = run->cancel,
@@ -42,20 +44,8 @@ static int get(const struct run *run, const struct kube_kind *kind, const char *
     return kube_do(run->context->client, &request, ret, error);
 }
 
-int spec_secret_get(const struct run *run, const char *name, int64_t timeout,
-                    const struct value **ret, struct error *error)
-{
-    return get(run, &kube_secrets, name, timeout, ret, error);
-}
-
-int spec_secret_get_lease(const struct run *run, const char *name, int64_t timeout,
-                          const struct value **ret, struct error *error)
-{
-    return get(run, &kube_leases, name, timeout, ret, error);
-}
-
 int spec_secret_put(const struct run *run, const char *name, const struct value *object,
-                    int64_t timeout, struct error *error)
+                    int64_t timeout, const struct value **ret, struct error *error)
 {
     _cleanup_free_ char *user = run_user(run);
     bool is_there = value_path(object, "metadata", "resourceVersion", NULL);
@@ -71,5 +61,5 @@ int spec_secret_put(const struct run *run, const char *name, const struct value 
         .permit = run->context->permit,
     };
 
-    return kube_do(run->context->client, &request, NULL, error);
+    return kube_do(run->context->client, &request, ret, error);
 }

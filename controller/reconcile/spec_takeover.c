@@ -9,7 +9,7 @@
 #include "engine/state/gzip.h"
 
 #define READ_TIMEOUT 10000       /* ms */
-#define SLOT_TIMEOUT 1000        /* ms; a worker waits, and others have their turn */
+#define SLOT_TIMEOUT 1000        /* ms; then it is tried again later */
 #define MOST_BYTES   (16u << 20) /* of the file, as text */
 
 #define FIELD "terraformState.from: "
@@ -134,7 +134,7 @@ static int read(const struct run *run, struct runtime *runtime, const struct tar
     _cleanup_value_ const struct value *object = NULL;
     struct buf text;
     struct error problem = {0};
-    int r = spec_secret_get(run, secret.name, READ_TIMEOUT, &object, &problem);
+    int r = spec_secret_get(run, &kube_secrets, secret.name, NULL, READ_TIMEOUT, &object, &problem);
 
     if (r < 0)
         return say_why(&secret, run, &problem, error);
@@ -159,6 +159,11 @@ static int refuse_preview(struct error *error)
                          "change it, and preview that");
 }
 
+bool spec_takeover_is_wanted(const struct run *run)
+{
+    return spec_secret_runtime(run) && spec_secret_of(run, "from").name;
+}
+
 int spec_takeover_read(const struct run *run, struct operation *operation, const struct spec *spec,
                        struct error *error)
 {
@@ -168,7 +173,7 @@ int spec_takeover_read(const struct run *run, struct operation *operation, const
     struct targets targets;
     int r = 0;
 
-    if (!spec || !runtime || !spec_secret_of(run, "from").name)
+    if (!spec || !spec_takeover_is_wanted(run))
         return 0;
     targets = targets_of(operation_ledger(operation), spec, runtime->ops->type);
     if (targets.n_new)

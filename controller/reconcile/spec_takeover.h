@@ -7,6 +7,9 @@
 
 #include "controller/reconcile/run.h"
 
+/* The Spec names a file. */
+bool spec_takeover_is_wanted(const struct run *run);
+
 /*
  * Reads the file with the rights of the Spec's ServiceAccount, if the Spec has a resource of which
  * State has no record, and tells the operation, which is NEW, what of it is to be taken over

@@ -4,7 +4,7 @@
 #ifndef CONTROLLER_RECONCILE_STORE_WAIT_H
 #define CONTROLLER_RECONCILE_STORE_WAIT_H
 
-#include "controller/reconcile/operations.h"
+#include "controller/reconcile/attempt.h"
 
 /* False: it waits for the store, and *result says when it is looked at again. */
 bool store_wait_is_over(const struct attempt *attempt, struct reconcile_result *result);

@@ -93,11 +93,6 @@ static bool is_same_namespace(const char *a, const char *b)
     return length_a == length_b && !memcmp(of_a, of_b, length_a);
 }
 
-static bool has_turn(const struct suspects *suspects, const struct suspect *suspect)
-{
-    return suspect == suspects->turn || suspect->phase == SUSPECT_TURN;
-}
-
 static bool is_missed_less(const struct suspect *a, const struct suspect *b)
 {
     return a->deaths != b->deaths ? a->deaths < b->deaths : a->begun_at < b->begun_at;
@@ -115,8 +110,9 @@ static struct suspect *find_replaced(const struct suspects *suspects, const char
     for (struct strmap_entry *e = NULL; (e = strmap_next(&suspects->by_key, e));) {
         uintptr_t count = count_of(&counts, e->key);
         bool may_be = count > own || is_same_namespace(e->key, key);
+        const struct suspect *suspect = e->value;
 
-        if (!may_be || has_turn(suspects, e->value) || count < most)
+        if (!may_be || suspect == suspects->turn || suspect->phase == SUSPECT_TURN || count < most)
             continue;
         if (count > most || is_missed_less(e->value, replaced))
             replaced = e->value;

@@ -131,12 +131,6 @@ static void read_results(struct reading *reading, const struct release *release)
 
 /* ---- Releases ---- */
 
-static bool tells_all(const struct release *release)
-{
-    return release->phase == PHASE_SUCCEEDED && value_get(release->status, "results") &&
-           !value_int(value_get(release->status, "omitted"), 0);
-}
-
 /* Of an earlier Spec's Release that was begun, and has no results, anything may have been done. */
 static bool is_open(const struct run *run, const struct release *release)
 {
@@ -158,7 +152,9 @@ static int read_release(struct reading *reading, int64_t revision, struct error 
         reading->ret->is_whole = true;
     else
         read_results(reading, release);
-    reading->ret->is_whole = reading->ret->is_whole || tells_all(release);
+    if (release->phase == PHASE_SUCCEEDED && value_get(release->status, "results") &&
+        !value_int(value_get(release->status, "omitted"), 0))
+        reading->ret->is_whole = true;
     if (is_open(run, release)) {
         reading->is_open = true;
         reading->ret->revision = later(reading->ret->revision, release->revision);

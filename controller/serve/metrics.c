@@ -7,6 +7,7 @@
 
 #include "controller/serve/process.h"
 #include "controller/serve/server.h"
+#include "engine/base/locked.h"
 #include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -322,10 +323,9 @@ static void add_metric(struct buf *to, const struct metric *metric)
 static void set_counter(struct metric *metric, double value)
 {
     struct buf none = BUF_INIT;
+    LOCKED(&metric->metrics->lock);
 
-    pthread_mutex_lock(&metric->metrics->lock);
     series_of(metric, &none)->value = value;
-    pthread_mutex_unlock(&metric->metrics->lock);
 }
 
 void metrics_write(struct metrics *metrics, struct buf *to)

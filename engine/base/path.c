@@ -292,7 +292,6 @@ const struct value *pointer_replace(const struct value *root, const char *pointe
                                     const struct value *with)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    const struct value *replaced = NULL;
 
     if (!pointer_find(root, pointer))
         return value_ref(root);
@@ -300,6 +299,5 @@ const struct value *pointer_replace(const struct value *root, const char *pointe
         return value_ref(with);
     b = value_builder_new();
     add_replaced(b, NULL, 0, root, pointer, with);
-    value_builder_finish(b, &replaced, NULL);
-    return replaced;
+    return value_finish(b);
 }

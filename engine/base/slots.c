@@ -5,6 +5,7 @@
 #include <sys/queue.h>
 
 #include "engine/base/condition.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
@@ -186,7 +187,7 @@ void slot_give_back(struct slot *slot)
 
 void slots_stats(struct slots *slots, struct slots_stats *ret)
 {
-    pthread_mutex_lock(&slots->lock);
+    LOCKED(&slots->lock);
+
     *ret = (struct slots_stats){slots->taken, slots->waiting};
-    pthread_mutex_unlock(&slots->lock);
 }

@@ -153,6 +153,7 @@ size_t value_builder_depth(const struct value_builder *b); /* containers that ar
 /* Ends the document; the builder is empty after, and may be used again.
  * ERR_INVALID DuplicateKey, ERR_TOO_LARGE. */
 int value_builder_finish(struct value_builder *b, const struct value **ret, struct error *error);
+const struct value *value_finish(struct value_builder *b); /* the same; NULL after an error */
 
 /*
  * Makes a value from a format, as jansson's json_pack() does:

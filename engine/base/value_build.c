@@ -495,6 +495,13 @@ int value_builder_finish(struct value_builder *b, const struct value **ret, stru
     return 0;
 }
 
+const struct value *value_finish(struct value_builder *b)
+{
+    const struct value *ret = NULL;
+
+    return value_builder_finish(b, &ret, NULL) < 0 ? NULL : ret;
+}
+
 const struct value *value_sensitive(const struct value *value)
 {
     struct value_builder *b;

@@ -52,11 +52,9 @@ const struct value *value_copy_without(const struct value *object, const char *c
                                        size_t n_keys)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
 
     if (!object)
         return NULL;
     copy(b, object, keys, n_keys);
-    value_builder_finish(b, &made, NULL);
-    return made;
+    return value_finish(b);
 }

@@ -103,12 +103,10 @@ static void add_like(struct value_builder *b, const struct value *value, const s
 const struct value *value_mark_like(const struct value *value, const struct value *like)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    const struct value *marked = NULL;
 
     if (!value || !value_has_sensitive(like) || value_is_sensitive(value))
         return value_ref(value);
     b = value_builder_new();
     add_like(b, value, like);
-    value_builder_finish(b, &marked, NULL);
-    return marked;
+    return value_finish(b);
 }

@@ -134,7 +134,6 @@ const struct value *value_pack(const char *format, ...)
 {
     _cleanup_(value_builder_free_p) struct value_builder *builder = value_builder_new();
     struct packer packer = {.format = format, .at = format, .builder = builder};
-    const struct value *value = NULL;
     char what;
 
     va_start(packer.args, format);
@@ -147,6 +146,5 @@ const struct value *value_pack(const char *format, ...)
         wrong(&packer, "more than one value");
     if (value_builder_error(builder) == ERR_INVALID)
         wrong(&packer, "a key twice");
-    value_builder_finish(builder, &value, NULL);
-    return value;
+    return value_finish(builder);
 }

@@ -58,11 +58,9 @@ static void add_changed(struct value_builder *b, const struct value *object, str
 static const struct value *make(const struct value *object, struct change change)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
 
     add_changed(b, object, change);
-    value_builder_finish(b, &made, NULL);
-    return made;
+    return value_finish(b);
 }
 
 const struct value *value_with_path(const struct value *object, const char *const *keys,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/base/limits.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/executor/private.h"
 
@@ -83,8 +84,8 @@ void task_bury(struct task *task)
 void task_drop(struct task *task, void (*on_gone)(void *arg), void *arg)
 {
     struct executor *executor = task->executor;
+    LOCKED(&executor->lock);
 
-    pthread_mutex_lock(&executor->lock);
     task->is_dropped = true;
     task->on_gone = on_gone;
     task->gone_arg = arg;
@@ -92,7 +93,6 @@ void task_drop(struct task *task, void (*on_gone)(void *arg), void *arg)
     heap_remove(&executor->waiting, &task->waiting);
     heap_remove(&executor->timers, &task->timer);
     task_bury(task);
-    pthread_mutex_unlock(&executor->lock);
 }
 
 void task_want_turn(struct task *task, int64_t now)
@@ -147,8 +147,8 @@ void task_take_answer(struct task *task, const struct task_answer *answer, uint6
 void executor_stats(struct executor *executor, struct executor_stats *ret)
 {
     const struct heap_item *oldest;
+    LOCKED(&executor->lock);
 
-    pthread_mutex_lock(&executor->lock);
     oldest = heap_first(&executor->waiting);
     *ret = (struct executor_stats){
         .threads = executor->n_threads,
@@ -157,5 +157,4 @@ void executor_stats(struct executor *executor, struct executor_stats *ret)
         .ready = executor->waiting.count,
         .oldest = oldest ? oldest->key : 0,
     };
-    pthread_mutex_unlock(&executor->lock);
 }

@@ -1,4 +1,5 @@
 /* The memory that an operation holds, and what it frees early. */
+#include "engine/base/locked.h"
 #include "engine/operation/planning/planning.h"
 
 #define OPERATION_ITSELF (24u << 10) /* the Spec's metadata, its State, sessions */
@@ -90,12 +91,9 @@ size_t operation_estimate(const struct spec *spec, struct ledger *ledger)
 
 size_t operation_memory(struct operation *operation)
 {
-    size_t bytes;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
-    bytes = operation_measure(operation);
-    pthread_mutex_unlock(&operation->lock);
-    return bytes;
+    return operation_measure(operation);
 }
 
 /* ---- While it grows ---- */
@@ -123,9 +121,9 @@ void operation_hold_change(const struct node *node)
 
 void operation_hold_listed(struct operation *operation)
 {
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
+
     operation->held = operation_measure(operation);
-    pthread_mutex_unlock(&operation->lock);
 }
 
 /* ---- Freed early ---- */

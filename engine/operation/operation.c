@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/condition.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/planning/planning.h"
@@ -75,6 +76,8 @@ static void destroy_operation(void *arg)
     value_unref(operation->config.scope.context);
     value_unref(operation->config.scope.existing);
     approved_plan_unref(operation->config.approved);
+    if (operation->errand.free)
+        operation->errand.free(operation->errand.arg);
     cancel_free(operation->cancel);
     arena_done(&operation->arena);
     pthread_cond_destroy(&operation->changed);
@@ -123,6 +126,16 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     return 0;
 }
 
+void operation_set_context(struct operation *operation, const struct value *context,
+                           const struct error *why_not)
+{
+    struct runtime_scope *scope = &operation->config.scope;
+
+    value_assign(&scope->context, context);
+    scope->context_error = (struct error){0};
+    err_copy(&scope->context_error, why_not);
+}
+
 void operation_take_over(struct operation *operation, const struct value *existing,
                          const struct error *why_not)
 {
@@ -153,6 +166,17 @@ struct ledger *operation_ledger(struct operation *operation)
 
 /* ---- For its owner ---- */
 
+void operation_send(struct operation *operation, const struct operation_errand *errand)
+{
+    pthread_mutex_lock(&operation->lock);
+    if (operation->errand.free)
+        operation->errand.free(operation->errand.arg);
+    operation->errand = *errand;
+    operation->errand_is_due = true;
+    pthread_mutex_unlock(&operation->lock);
+    task_poke(operation->task);
+}
+
 void operation_plan(struct operation *operation, struct spec *spec)
 {
     struct error error = {0};
@@ -178,12 +202,9 @@ void operation_plan(struct operation *operation, struct spec *spec)
 
 const struct plan *operation_get_plan(struct operation *operation)
 {
-    const struct plan *plan;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
-    plan = operation->is_planned ? operation->plan : NULL;
-    pthread_mutex_unlock(&operation->lock);
-    return plan;
+    return operation->is_planned ? operation->plan : NULL;
 }
 
 void operation_apply(struct operation *operation, const struct operation_apply *how)
@@ -228,22 +249,16 @@ void operation_cancel(struct operation *operation, const char *reason)
 
 enum operation_phase operation_phase(struct operation *operation)
 {
-    enum operation_phase phase;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
-    phase = operation->phase;
-    pthread_mutex_unlock(&operation->lock);
-    return phase;
+    return operation->phase;
 }
 
 bool operation_has_begun(struct operation *operation)
 {
-    bool has_begun;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
-    has_begun = operation->phase >= OPERATION_RUNNING && operation->stage != STAGE_BEGINNING;
-    pthread_mutex_unlock(&operation->lock);
-    return has_begun;
+    return operation->phase >= OPERATION_RUNNING && operation->stage != STAGE_BEGINNING;
 }
 
 enum operation_phase operation_wait(struct operation *operation)
@@ -262,10 +277,7 @@ enum operation_phase operation_wait(struct operation *operation)
 
 int operation_error(struct operation *operation, struct error *error)
 {
-    int r;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
-    r = err_copy(error, &operation->error);
-    pthread_mutex_unlock(&operation->lock);
-    return r;
+    return err_copy(error, &operation->error);
 }

@@ -92,8 +92,8 @@ struct operation_config {
     int (*reserve)(void *arg, size_t bytes, struct error *error);
     void *arg;
     /* Called when a call has landed after its operation had ended: the Spec should be reconciled.
-     * The rules are those of on_change, but it is also called after operation_free(), as long as
-     * the executor lives. */
+     * No lock is held. It is also called after operation_free(), as long as the executor lives.
+     * May be NULL. */
     void (*on_landed)(void *arg, const struct spec_key *key);
     void *landed_arg;
 };
@@ -134,6 +134,26 @@ void operation_free(struct operation *operation);
 DEFINE_CLEANUP(struct operation *, operation_free)
 
 struct ledger *operation_ledger(struct operation *operation);
+
+/*
+ * What the owner has done in the operation's turns by a thread of the executor, because it waits
+ * for requests. The operation is NEW, PLANNED or ENDED, and nothing of it goes on meanwhile.
+ *
+ * run() is called once, not after operation_free(), and on_change() when it has returned. It may
+ * outlive operation_free(). cancel is fired by operation_cancel(). free() is called when the next
+ * errand is given, or with the operation. One at a time.
+ */
+struct operation_errand {
+    void (*run)(void *arg, struct operation *operation, struct cancel *cancel);
+    void (*free)(void *arg);
+    void *arg;
+};
+void operation_send(struct operation *operation, const struct operation_errand *errand);
+
+/* Sets runtime_scope.context. Called before operation_plan(). context: a reference is taken; or
+ * NULL. why_not: as below. */
+void operation_set_context(struct operation *operation, const struct value *context,
+                           const struct error *why_not);
 
 /* Sets runtime_scope.existing, the objects to take over. Called before operation_plan(): only State
  * tells which resources have no record. existing: a reference is taken; or NULL. why_not: copied;

@@ -51,6 +51,8 @@ struct operation {
     pthread_cond_t changed;
     enum operation_phase phase;
     enum stage stage;
+    struct operation_errand errand; /* the last one; or zero */
+    bool errand_is_due;             /* and has not begun */
     size_t n_begun, n_done; /* pieces of work that come before the walk of the stage */
     struct error error;
     struct error stale; /* that what is planned now is not what was approved; its code 0: it is */

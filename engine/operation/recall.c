@@ -131,14 +131,12 @@ static void expect_object(struct recalling *recall, const char *type,
 static const struct value *list_keys(const struct strmap *ids)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
 
     value_begin_array(b);
     for (struct strmap_entry *e = NULL; (e = strmap_next(ids, e));)
         value_add_string(b, e->key);
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
+    return value_finish(b);
 }
 
 /* The session is not the operation's: that one is opened with the records that State has then. */

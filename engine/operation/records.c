@@ -32,15 +32,13 @@ const struct value *operation_dependencies(const struct node *node)
     const struct operation *operation = node->operation;
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct graph *graph = operation->graph;
-    const struct value *ids = NULL;
 
     value_begin_array(b);
     for (uint32_t e = graph->dependency_start[node->index];
          e < graph->dependency_start[node->index + 1]; e++)
         value_add_string(b, operation->plan->changes[graph->dependencies[e]].id);
     value_end_array(b);
-    value_builder_finish(b, &ids, NULL);
-    return ids;
+    return value_finish(b);
 }
 
 static bool are_same_values(const struct value *a, const struct value *b)
@@ -107,14 +105,12 @@ static void add_storable(struct value_builder *b, const struct value *value)
 const struct value *operation_storable(const struct value *value)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    const struct value *storable = NULL;
 
     if (!value_has_unknown(value))
         return value_ref(value);
     b = value_builder_new();
     add_storable(b, value);
-    value_builder_finish(b, &storable, NULL);
-    return storable;
+    return value_finish(b);
 }
 
 /* ---- Intents ---- */

@@ -98,7 +98,6 @@ void operation_redact(struct node *node, struct error *error)
 const struct value *operation_redact_warnings(struct node *node, const struct value *warnings)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    const struct value *redacted = NULL;
 
     if (!warnings)
         return NULL;
@@ -112,8 +111,7 @@ const struct value *operation_redact_warnings(struct node *node, const struct va
         value_add_string(b, warning.message);
     }
     value_end_array(b);
-    value_builder_finish(b, &redacted, NULL);
-    return redacted;
+    return value_finish(b);
 }
 
 /* ---- A change as planned ---- */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/json.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
@@ -45,12 +46,11 @@ static bool keeps_action(const struct node *node, enum plan_action action)
 void operation_set_action(struct node *node, enum plan_action action)
 {
     struct operation *operation = node->operation;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
     if (!keeps_action(node, action))
         operation->results.items[node->index].action =
             operation_done_action(operation, operation_change(node), action);
-    pthread_mutex_unlock(&operation->lock);
 }
 
 void operation_init_results(struct operation *operation)
@@ -97,7 +97,6 @@ static bool has_warning(const struct value *warnings, const struct value *warnin
 static const struct value *join_warnings(const struct value *first, const struct value *second)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *all = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < value_count(first); i++)
@@ -108,8 +107,7 @@ static const struct value *join_warnings(const struct value *first, const struct
             n++;
         }
     value_end_array(b);
-    value_builder_finish(b, &all, NULL);
-    return all;
+    return value_finish(b);
 }
 
 void operation_add_warnings(struct operation *operation, uint32_t change,
@@ -261,14 +259,14 @@ void operation_end_step(void *arg, uint32_t step, enum walk_outcome outcome, uin
 
 void operation_end_stale(struct operation *operation, uint32_t change, const struct error *error)
 {
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
+
     operation_end_result(operation, change, RESULT_FAILED, error);
     if (!operation->stale.code) {
         err_copy(&operation->stale, error);
         err_wrap(&operation->stale, "%s", operation->plan->changes[change].id);
         walk_stop(operation->walk, false);
     }
-    pthread_mutex_unlock(&operation->lock);
 }
 
 static void cancel_change(struct operation *operation, uint32_t change, const struct error *error)

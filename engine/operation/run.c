@@ -241,8 +241,11 @@ static void run_visit(struct operation *operation, struct walk_visit *at, enum s
     walk_end_visit(operation->walk, at, verdict, now);
     if (stage == STAGE_CARRYING_OUT && verdict != WALK_PARKED)
         operation_wake_waiting(operation, at->node);
-    if (was_ended && operation->config.on_landed)
+    if (was_ended && operation->config.on_landed) {
+        pthread_mutex_unlock(&operation->lock);
         operation->config.on_landed(operation->config.landed_arg, &operation->config.scope.key);
+        pthread_mutex_lock(&operation->lock);
+    }
 }
 
 /* Nothing is under way: waits until a node is due, or until the operation is out of time. */
@@ -279,12 +282,31 @@ static struct task_answer take_next_visit(struct operation *operation)
     return (struct task_answer){.due = due};
 }
 
+/* Under the lock, which is released meanwhile. */
+static struct task_answer run_errand(struct operation *operation)
+{
+    const struct operation_errand *errand = &operation->errand;
+
+    operation->errand_is_due = false;
+    pthread_mutex_unlock(&operation->lock);
+    errand->run(errand->arg, operation, operation->cancel);
+    pthread_mutex_lock(&operation->lock);
+    if (operation->config.on_change)
+        operation->config.on_change(operation->config.arg);
+    return RAN;
+}
+
 struct task_answer operation_run(void *arg)
 {
     struct operation *operation = arg;
     struct task_answer answer = {.due = CLOCK_FOREVER};
 
     pthread_mutex_lock(&operation->lock);
+    if (operation->errand_is_due) {
+        answer = run_errand(operation);
+        pthread_mutex_unlock(&operation->lock);
+        return answer;
+    }
     switch (operation->stage) {
     case STAGE_IDLE:
         break;

@@ -54,7 +54,6 @@ static void add_step(struct value_builder *b, const struct approved_step *step)
 const struct value *approved_plan_to_value(const struct approved_plan *approved)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *value = NULL;
     char digest[HASH_HEX_SIZE], seal[HASH_HEX_SIZE];
     bool is_sealed = approved_plan_seal(approved, seal);
 
@@ -70,8 +69,7 @@ const struct value *approved_plan_to_value(const struct approved_plan *approved)
         add_step(b, &approved->steps[i]);
     value_end_array(b);
     value_end_object(b);
-    value_builder_finish(b, &value, NULL);
-    return value;
+    return value_finish(b);
 }
 
 /* ---- Reading ---- */

@@ -60,11 +60,9 @@ static void add_visible(struct value_builder *b, const struct value *value)
 static const struct value *visible(const struct value *value)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
 
     add_visible(b, value);
-    value_builder_finish(b, &made, NULL);
-    return made;
+    return value_finish(b);
 }
 
 /* Text of the value; NULL: there is none. Free it. */

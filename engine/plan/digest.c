@@ -104,7 +104,6 @@ const struct value *digest_unknown(const struct plan_change *change)
 static const struct value *paths_below(const struct value *pointers, const char *prefix)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    const struct value *paths = NULL;
     size_t skipped = strlen(prefix);
 
     if (!pointers)
@@ -120,8 +119,7 @@ static const struct value *paths_below(const struct value *pointers, const char 
             value_add_string_n(b, path + skipped, length - skipped);
     }
     value_end_array(b);
-    value_builder_finish(b, &paths, NULL);
-    return paths;
+    return value_finish(b);
 }
 
 /* has_unknown: set where anything is unknown. */

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
@@ -79,10 +80,7 @@ int64_t calls_since(struct calls *calls, const char *id)
 
 size_t calls_count(struct calls *calls)
 {
-    size_t count;
+    LOCKED(&calls->lock);
 
-    pthread_mutex_lock(&calls->lock);
-    count = calls->by_id.count;
-    pthread_mutex_unlock(&calls->lock);
-    return count;
+    return calls->by_id.count;
 }

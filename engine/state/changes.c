@@ -62,7 +62,6 @@ static const struct value *change_to_value(const struct ledger_change *change)
 const struct value *changes_to_value(const struct changes *changes)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < changes->count; i++) {
@@ -73,8 +72,7 @@ const struct value *changes_to_value(const struct changes *changes)
         value_add(b, change);
     }
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
+    return value_finish(b);
 }
 
 static int put_from_value(const struct value *value, struct changes *ret, struct error *error)

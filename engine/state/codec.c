@@ -24,7 +24,6 @@ static int storable_check(const struct value *value, struct error *error)
 static const struct value *keys_of(const struct value *object)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *keys = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < value_count(object); i++) {
@@ -34,8 +33,7 @@ static const struct value *keys_of(const struct value *object)
         value_add_string_n(b, key, length);
     }
     value_end_array(b);
-    value_builder_finish(b, &keys, NULL);
-    return keys;
+    return value_finish(b);
 }
 
 static int encode_parts(const struct value *whole, uint64_t serial, struct document *ret,
@@ -165,7 +163,6 @@ static const struct value *head_changes(const struct state_head *before,
                                         const struct state_head *head)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *fields = NULL;
 
     value_begin_object(b);
     for (size_t i = 0; i < N_HEAD_FIELDS; i++) {
@@ -178,8 +175,7 @@ static const struct value *head_changes(const struct state_head *before,
         value_add(b, now);
     }
     value_end_object(b);
-    value_builder_finish(b, &fields, NULL);
-    return fields;
+    return value_finish(b);
 }
 
 int entry_encode(const struct state_head *before, const struct state_head *head,

@@ -1,5 +1,6 @@
 #include "engine/state/ledger.h"
 
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
@@ -8,32 +9,23 @@
 
 bool ledger_is_stored(struct ledger *ledger)
 {
-    bool stored;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
-    stored = ledger->is_stored;
-    pthread_mutex_unlock(&ledger->lock);
-    return stored;
+    return ledger->is_stored;
 }
 
 int64_t ledger_saved_revision(struct ledger *ledger)
 {
-    int64_t revision;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
-    revision = ledger->is_stored ? ledger->saved.revision : 0;
-    pthread_mutex_unlock(&ledger->lock);
-    return revision;
+    return ledger->is_stored ? ledger->saved.revision : 0;
 }
 
 bool ledger_is_inherited(struct ledger *ledger)
 {
-    bool inherited;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
-    inherited = !str_equal(state_head(ledger->state)->spec_uid, ledger->spec_uid);
-    pthread_mutex_unlock(&ledger->lock);
-    return inherited;
+    return !str_equal(state_head(ledger->state)->spec_uid, ledger->spec_uid);
 }
 
 int64_t ledger_term(const struct ledger *ledger)
@@ -43,12 +35,9 @@ int64_t ledger_term(const struct ledger *ledger)
 
 const struct record *ledger_get(struct ledger *ledger, const char *id, const char *deposed)
 {
-    const struct record *record;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
-    record = record_ref(state_find(ledger->state, id, deposed));
-    pthread_mutex_unlock(&ledger->lock);
-    return record;
+    return record_ref(state_find(ledger->state, id, deposed));
 }
 
 struct ledger_records ledger_records(struct ledger *ledger)
@@ -74,13 +63,13 @@ void ledger_records_done(struct ledger_records *records)
 
 void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *ret)
 {
-    pthread_mutex_lock(&ledger->lock);
+    LOCKED(&ledger->lock);
+
     *ret = *state_head(ledger->state);
     ret->spec_namespace = arena_str(arena, ret->spec_namespace);
     ret->spec_name = arena_str(arena, ret->spec_name);
     ret->spec_uid = arena_str(arena, ret->spec_uid);
     ret->operation_uid = arena_str(arena, ret->operation_uid);
-    pthread_mutex_unlock(&ledger->lock);
 }
 
 void ledger_set_head(struct ledger *ledger, const struct state_head *head)
@@ -107,9 +96,9 @@ static void note_progress(struct ledger *ledger)
 
 void ledger_progress(struct ledger *ledger)
 {
-    pthread_mutex_lock(&ledger->lock);
+    LOCKED(&ledger->lock);
+
     note_progress(ledger);
-    pthread_mutex_unlock(&ledger->lock);
 }
 
 /* ---- Beginning ---- */

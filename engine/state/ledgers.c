@@ -1,4 +1,5 @@
 #include "engine/base/condition.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
@@ -119,12 +120,9 @@ static void entry_close(struct ledger *ledger)
 
 static bool needs_work(struct ledger *ledger)
 {
-    bool dirty;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
-    dirty = ledger_is_dirty(ledger);
-    pthread_mutex_unlock(&ledger->lock);
-    return dirty;
+    return ledger_is_dirty(ledger);
 }
 
 static void entry_release(struct ledger *ledger)
@@ -237,12 +235,9 @@ static int load_new(struct ledgers *ledgers, const struct ledger_opening *openin
 /* State has to be loaded anew: the ledger is lost, or State was removed. */
 static bool is_over(struct ledger *ledger)
 {
-    bool over;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
-    over = ledger->is_lost || ledger->is_removed;
-    pthread_mutex_unlock(&ledger->lock);
-    return over;
+    return ledger->is_lost || ledger->is_removed;
 }
 
 /* Prepares a ledger that is open already for another user. */
@@ -359,23 +354,21 @@ static void forget_awaited(struct ledgers *ledgers)
 void ledger_expect_state(struct ledger *ledger)
 {
     struct ledgers *ledgers = ledger->table;
+    LOCKED(&ledgers->lock);
 
-    pthread_mutex_lock(&ledgers->lock);
     if (is_in_effect(ledgers) && !strmap_get(&ledgers->awaited, ledger->key_text)) {
         char *key = str_new(ledger->key_text);
 
         strmap_put(&ledgers->awaited, key, key);
     }
-    pthread_mutex_unlock(&ledgers->lock);
 }
 
 void ledger_was_removed(struct ledger *ledger)
 {
     struct ledgers *ledgers = ledger->table;
+    LOCKED(&ledgers->lock);
 
-    pthread_mutex_lock(&ledgers->lock);
     free(strmap_remove(&ledgers->awaited, ledger->key_text));
-    pthread_mutex_unlock(&ledgers->lock);
 }
 
 bool ledger_expects_state(struct ledger *ledger)
@@ -482,11 +475,10 @@ void ledger_pause(struct ledger *ledger, int64_t ms)
 {
     const struct clock_source *clock = ledger->table->config.clock;
     int64_t until = clock->monotonic(clock) + ms;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
     while (clock->monotonic(clock) < until)
         clock->wait(clock, &ledger->never, &ledger->lock, until);
-    pthread_mutex_unlock(&ledger->lock);
 }
 
 char *ledger_describe(const struct ledger *ledger, enum document_kind kind, const char *item)

@@ -58,7 +58,6 @@ const struct value *record_to_value(const struct record *record)
 static const struct value *resources_to_value(const struct state *state)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *resources = NULL;
     const struct record *record;
 
     value_begin_array(b);
@@ -70,8 +69,7 @@ static const struct value *resources_to_value(const struct state *state)
         value_add(b, value);
     }
     value_end_array(b);
-    value_builder_finish(b, &resources, NULL);
-    return resources;
+    return value_finish(b);
 }
 
 /* 0 and NULL are not written, but where they are required. */
@@ -97,7 +95,6 @@ const struct value *state_to_value(const struct state *state)
     _cleanup_value_ const struct value *spec =
         value_pack("{s:s, s:s, s:s?}", "namespace", head->spec_namespace, "name", head->spec_name,
                    "uid", head->spec_uid);
-    const struct value *whole = NULL;
 
     if (!resources || !spec)
         return NULL;
@@ -112,8 +109,7 @@ const struct value *state_to_value(const struct state *state)
     value_key(b, "resources");
     value_add(b, resources);
     value_end_object(b);
-    value_builder_finish(b, &whole, NULL);
-    return whole;
+    return value_finish(b);
 }
 
 /* ---- Reading ---- */

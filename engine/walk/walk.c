@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "engine/base/heap.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 
 #define DEFAULT_RETRY 1000
@@ -384,8 +385,8 @@ static void stop_open(struct walk *walk, uint32_t number)
 void walk_stop(struct walk *walk, bool time_is_up)
 {
     uint32_t n = walk->config.graph->n_nodes;
+    LOCKED(&walk->lock);
 
-    pthread_mutex_lock(&walk->lock);
     if (!walk->is_stopped) {
         walk->is_stopped = true;
         walk->stopped_as = time_is_up ? WALK_OUTCOME_TIMED_OUT : WALK_OUTCOME_CANCELLED;
@@ -397,34 +398,28 @@ void walk_stop(struct walk *walk, bool time_is_up)
             if (walk->nodes[i].phase == BLOCKED)
                 end(walk, i, WALK_OUTCOME_CANCELLED, NO_NODE);
     }
-    pthread_mutex_unlock(&walk->lock);
 }
 
 /* ---- What became of it ---- */
 
 bool walk_is_over(struct walk *walk)
 {
-    bool is_over;
+    LOCKED(&walk->lock);
 
-    pthread_mutex_lock(&walk->lock);
-    is_over = !walk->n_left;
-    pthread_mutex_unlock(&walk->lock);
-    return is_over;
+    return !walk->n_left;
 }
 
 enum walk_outcome walk_outcome(struct walk *walk, uint32_t node)
 {
-    enum walk_outcome outcome;
+    LOCKED(&walk->lock);
 
-    pthread_mutex_lock(&walk->lock);
-    outcome = walk->nodes[node].outcome;
-    pthread_mutex_unlock(&walk->lock);
-    return outcome;
+    return walk->nodes[node].outcome;
 }
 
 void walk_counts(struct walk *walk, struct walk_counts *ret)
 {
-    pthread_mutex_lock(&walk->lock);
+    LOCKED(&walk->lock);
+
     *ret = (struct walk_counts){
         .done = walk->n_ended[WALK_OUTCOME_DONE],
         .failed = walk->n_ended[WALK_OUTCOME_FAILED],
@@ -432,7 +427,6 @@ void walk_counts(struct walk *walk, struct walk_counts *ret)
         .cancelled = walk->n_ended[WALK_OUTCOME_CANCELLED],
         .timed_out = walk->n_ended[WALK_OUTCOME_TIMED_OUT],
     };
-    pthread_mutex_unlock(&walk->lock);
 }
 
 /* ---- The whole ---- */

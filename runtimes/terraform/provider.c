@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/json.h"
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
@@ -78,12 +79,12 @@ static struct tf_schema *find(struct provider *provider, const char *type)
 /* Takes the schema over. */
 static void keep(struct provider *provider, const char *type, struct tf_schema *schema)
 {
-    pthread_mutex_lock(&provider->lock);
+    LOCKED(&provider->lock);
+
     if (strmap_get(&provider->schemas, type))
         tf_schema_unref(schema);
     else
         strmap_put(&provider->schemas, str_new(type), schema);
-    pthread_mutex_unlock(&provider->lock);
 }
 
 /* The schemas of one kind of types: of resources, or of data sources. */
@@ -300,12 +301,9 @@ int provider_greet(struct provider *provider, struct plugin *plugin, const struc
 
 struct tf_schema *provider_own_schema(struct provider *provider)
 {
-    struct tf_schema *schema;
+    LOCKED(&provider->lock);
 
-    pthread_mutex_lock(&provider->lock);
-    schema = tf_schema_ref(provider->own);
-    pthread_mutex_unlock(&provider->lock);
-    return schema;
+    return tf_schema_ref(provider->own);
 }
 
 int provider_schema(struct provider *provider, struct plugin *plugin, const char *type,
@@ -321,30 +319,21 @@ int provider_schema(struct provider *provider, struct plugin *plugin, const char
 
 const struct identity_schema *provider_identity(struct provider *provider, const char *type)
 {
-    const struct identity_schema *schema;
+    LOCKED(&provider->lock);
 
-    pthread_mutex_lock(&provider->lock);
-    schema = strmap_get(&provider->identities, type);
-    pthread_mutex_unlock(&provider->lock);
-    return schema;
+    return strmap_get(&provider->identities, type);
 }
 
 bool provider_plans_destroy(struct provider *provider)
 {
-    bool plans;
+    LOCKED(&provider->lock);
 
-    pthread_mutex_lock(&provider->lock);
-    plans = provider->plans_destroy;
-    pthread_mutex_unlock(&provider->lock);
-    return plans;
+    return provider->plans_destroy;
 }
 
 bool provider_moves(struct provider *provider)
 {
-    bool moves;
+    LOCKED(&provider->lock);
 
-    pthread_mutex_lock(&provider->lock);
-    moves = provider->moves;
-    pthread_mutex_unlock(&provider->lock);
-    return moves;
+    return provider->moves;
 }

@@ -100,7 +100,6 @@ const struct value *visit_warnings(const struct visit *visit,
                                    const void *arg)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
 
     if (!visit->warnings.count)
         return NULL;
@@ -115,8 +114,7 @@ const struct value *visit_warnings(const struct visit *visit,
     if (visit->warnings.left_out)
         value_add_printf(b, "and %zu more", visit->warnings.left_out);
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
+    return value_finish(b);
 }
 
 /* What Go's library and Kubernetes' client say when a program is not started. */

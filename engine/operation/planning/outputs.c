@@ -43,7 +43,6 @@ void operation_list_outputs(struct operation *operation)
 static const struct value *copy_outputs(const struct output *outputs, const struct value *live)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *copies = NULL;
 
     value_begin_array(b);
     for (const struct output *output = outputs; output; output = output->next) {
@@ -55,8 +54,7 @@ static const struct value *copy_outputs(const struct output *outputs, const stru
             value_add_null(b);
     }
     value_end_array(b);
-    value_builder_finish(b, &copies, NULL);
-    return copies;
+    return value_finish(b);
 }
 
 /* Under the lock. copies NULL: they are past a bound of limits.h, as no object is. */

@@ -239,7 +239,6 @@ static const struct value *sensitive_of(const struct value *instance)
 {
     const struct value *paths = value_get(instance, "sensitive_attributes");
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; value_is(paths, VALUE_ARRAY) && i < value_count(paths); i++) {
@@ -250,8 +249,7 @@ static const struct value *sensitive_of(const struct value *instance)
             value_add_printf(b, "/%s", name);
     }
     value_end_array(b);
-    value_builder_finish(b, &made, NULL);
-    return made;
+    return value_finish(b);
 }
 
 static bool is_base64(const struct value *value)

@@ -1,9 +1,6 @@
 #include "test/unit/controller/reconcile/scene.h"
 
-#include "controller/reconcile/finished.h"
-#include "controller/reconcile/recorded.h"
-#include "controller/reconcile/requests.h"
-#include "controller/reconcile/retention.h"
+#include "controller/reconcile/attempt.h"
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
@@ -27,6 +24,19 @@ size_t count_steps(const struct fake_step *steps, size_t most)
     return n;
 }
 
+static void enqueue(void *arg, enum desk_kind kind, const char *key)
+{
+    (void)arg, (void)kind, (void)key;
+}
+
+struct desk *scene_desk(struct scene *scene, size_t memory)
+{
+    desk_free(scene->context.desk);
+    scene->context.desk = desk_new(
+        &(struct desk_config){.enqueue = enqueue, .clock = &scene->clock.source, .memory = memory});
+    return scene->context.desk;
+}
+
 void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_steps)
 {
     *scene = (struct scene){0};
@@ -39,21 +49,16 @@ void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_st
         .events = event_recorder_new(scene->events.client, &system_clock, "test", "test-0"),
         .default_service_account = "default",
         .parallelism = 1,
-        .recorded = recorded_new(),
-        .requests = requests_new(),
-        .retention = retention_new(),
-        .finished = finished_new(),
         .epoch = epoch,
     };
+    scene_desk(scene, 0);
 }
 
 void scene_stop(struct scene *scene)
 {
     event_recorder_free(scene->context.events);
-    recorded_free(TAKE(scene->context.recorded));
-    requests_free(TAKE(scene->context.requests));
-    retention_free(TAKE(scene->context.retention));
-    finished_free(TAKE(scene->context.finished));
+    attempts_abandon(scene->context.desk);
+    desk_free(scene->context.desk);
     harness_stop(&scene->events, false);
     harness_stop(&scene->api, true);
 }

@@ -27,6 +27,10 @@ void scene_start(struct scene *scene, const struct fake_step *steps, size_t n_st
 /* Fails the test for what the script did not expect, or was not asked. */
 void scene_stop(struct scene *scene);
 
+/* Replaces context.desk by one that knows nothing, and gives it. memory: bytes that operations may
+ * hold; 0: without a bound. */
+struct desk *scene_desk(struct scene *scene, size_t memory);
+
 /* JSON of a test; a wrong one ends it. */
 const struct value *scene_value(const char *text);
 /* The body of a request of the script, from 0; NULL: there was none. */

@@ -8,28 +8,6 @@
 
 #define SPEC "/apis/api.kusion.io/v1/namespaces/team/specs/web"
 
-static void takes_keys_apart(void)
-{
-    static const struct {
-        const char *key, *namespace_name, *name; /* NULL: it is none */
-    } rows[] = {
-        {"team/web", "team", "web"},
-        {"team/a.b-c", "team", "a.b-c"},
-        {"web", NULL, NULL},
-        {"", NULL, NULL},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_free_ char *namespace_name = NULL;
-        const char *name = NULL;
-
-        EXPECT_INT(api_key_split(rows[i].key, &namespace_name, &name), rows[i].name != NULL,
-                   rows[i].key);
-        EXPECT_STR(namespace_name, rows[i].namespace_name, rows[i].key);
-        EXPECT_STR(name, rows[i].name, rows[i].key);
-    }
-}
-
 static void knows_where_its_kinds_are(void)
 {
     static const struct spec_key web = {"team", "web"}, web_1 = {"team", "web-1"};
@@ -315,7 +293,7 @@ static void makes_another_plan_key_each_time(void)
     scene_stop(&scene);
 }
 
-SUITE(api, TEST(takes_keys_apart), TEST(knows_where_its_kinds_are),
-      TEST(knows_what_is_being_deleted), TEST(writes_a_status), TEST(sends_the_status_alone),
-      TEST(gives_up_where_it_changes_always), TEST(knows_what_namespace_terminates),
-      TEST(reads_or_makes_the_plan_key), TEST(makes_another_plan_key_each_time))
+SUITE(api, TEST(knows_where_its_kinds_are), TEST(knows_what_is_being_deleted),
+      TEST(writes_a_status), TEST(sends_the_status_alone), TEST(gives_up_where_it_changes_always),
+      TEST(knows_what_namespace_terminates), TEST(reads_or_makes_the_plan_key),
+      TEST(makes_another_plan_key_each_time))

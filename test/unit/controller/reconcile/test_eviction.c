@@ -2,7 +2,7 @@
  * again, and what their State makes them reserve. */
 #include <unistd.h>
 
-#include "controller/reconcile/operations_private.h"
+#include "controller/reconcile/attempt.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -105,16 +105,17 @@ struct fixture {
     struct store *store;
     struct ledgers *ledgers;
     struct executor *executor;
-    struct operations *operations;
+    struct desk *desk;
     pthread_mutex_t lock;
     struct buf queue;
 };
 
-static void enqueue(void *arg, const char *key)
+static void enqueue(void *arg, enum desk_kind kind, const char *key)
 {
     struct fixture *fixture = arg;
 
     pthread_mutex_lock(&fixture->lock);
+    (void)kind;
     buf_printf(&fixture->queue, "%s ", key);
     pthread_mutex_unlock(&fixture->lock);
 }
@@ -128,15 +129,16 @@ static void fixture_start(struct fixture *fixture, size_t memory)
     fixture->ledgers =
         ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
     fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
-    fixture->operations = operations_new(&(struct operations_config){
+    fixture->desk = desk_new(&(struct desk_config){
         .enqueue = enqueue, .arg = fixture, .clock = &system_clock, .memory = memory});
 }
 
 static void fixture_stop(struct fixture *fixture)
 {
-    operations_abandon(fixture->operations);
+    attempts_abandon(fixture->desk);
     executor_free(fixture->executor);
-    operations_free(fixture->operations);
+    attempts_abandon(fixture->desk);
+    desk_free(fixture->desk);
     ledgers_free(fixture->ledgers);
     fixture->store->ops->free(fixture->store);
     memory_medium_free(fixture->medium);
@@ -182,7 +184,7 @@ static struct spec *spec_of(int resources)
 /* Bytes that it holds while it is parked; 0: it is not. */
 static size_t parked(struct attempt *attempt)
 {
-    struct budget *budget = &attempt->table->budget;
+    struct budget *budget = desk_budget_of(attempt->entry);
     size_t bytes;
 
     pthread_mutex_lock(&budget->lock);
@@ -203,7 +205,7 @@ static void await_parked(struct attempt *attempt)
 static struct attempt *begin(struct fixture *fixture, const char *key, int resources,
                              int64_t timeout)
 {
-    struct attempt *attempt = operations_enter(fixture->operations, key);
+    struct attempt *attempt = attempt_enter(fixture->desk, DESK_SPEC, key);
     _cleanup_value_ const struct value *metadata =
         value_pack("{s:s, s:i}", "uid", "u", "generation", 3);
     struct runtime *const runtimes[] = {&fixture->slow};
@@ -218,14 +220,14 @@ static struct attempt *begin(struct fixture *fixture, const char *key, int resou
     struct spec *spec = spec_of(resources);
     struct error error = {0};
 
-    attempt_read(attempt, metadata);
+    desk_note_read(attempt->entry, metadata);
     attempt->run.policy.timeout = timeout;
     EXPECT_INT(attempt_open(attempt, &config, spec, &error), 0, error.message);
     operation_plan(attempt->operation, spec);
     EXPECT_INT(operation_wait(attempt->operation), OPERATION_PLANNED, "planned");
     operation_apply(attempt->operation, &(struct operation_apply){.revision = 1, .verify = true});
     await_parked(attempt);
-    operations_leave(attempt);
+    attempt_leave(attempt);
     return attempt;
 }
 
@@ -241,7 +243,7 @@ static void the_largest_goes(void)
     small = parked(begin(&fixture, "ns/a", 2, 600000));
     large = parked(begin(&fixture, "ns/b", 40, 600000));
     EXPECT(small && large > small, "it tells how much they hold");
-    EXPECT(!attempt_is_chosen(operations_enter(fixture.operations, "ns/b")), "without a bound");
+    EXPECT(!attempt_is_chosen(attempt_enter(fixture.desk, DESK_SPEC, "ns/b")), "without a bound");
     fixture_stop(&fixture);
 
     fixture_start(&fixture, large + 2 * small - 1);
@@ -252,12 +254,12 @@ static void the_largest_goes(void)
     c = begin(&fixture, "ns/c", 2, 600000);
     EXPECT(was_enqueued(&fixture, "ns/b "), "not for three");
     EXPECT(attempt_is_chosen(b) && !attempt_is_chosen(a) && !attempt_is_chosen(c), "the largest");
-    operations_leave(operations_enter(fixture.operations, "ns/a"));
+    attempt_leave(attempt_enter(fixture.desk, DESK_SPEC, "ns/a"));
     EXPECT(!attempt_is_chosen(a), "one is enough");
     attempt_evict(b);
     EXPECT(!b->operation && !parked(b), "it holds nothing any more");
-    operations_leave(b);
-    EXPECT(operations_enter(fixture.operations, "ns/b") == b, "and is not forgotten");
+    attempt_leave(b);
+    EXPECT(attempt_enter(fixture.desk, DESK_SPEC, "ns/b") == b, "and is not forgotten");
     fixture_stop(&fixture);
 }
 
@@ -266,21 +268,21 @@ static void only_what_is_parked_goes(void)
 {
     struct fixture fixture;
     struct attempt *attempt, *planned;
-    struct operations_stats stats;
+    struct budget_stats stats;
 
     fixture_start(&fixture, 1);
-    planned = operations_enter(fixture.operations, "ns/p");
+    planned = attempt_enter(fixture.desk, DESK_SPEC, "ns/p");
     attempt = begin(&fixture, "ns/a", 2, 600000);
     EXPECT(attempt_is_chosen(attempt), "parked");
-    operations_stats(fixture.operations, &stats);
-    EXPECT_INT(stats.parked, 1, "counted");
-    EXPECT_INT(stats.parked_bytes, parked(attempt), "with what it holds");
+    budget_stats(desk_budget(fixture.desk, DESK_SPEC), &stats);
+    EXPECT_INT(stats.n_parked, 1, "counted");
+    EXPECT_INT(stats.parked, parked(attempt), "with what it holds");
     EXPECT(!attempt_is_chosen(planned), "it has no operation");
     operation_cancel(attempt->operation, "Superseded");
     EXPECT(!parked(attempt) && !attempt_is_chosen(attempt), "not any more");
-    operations_stats(fixture.operations, &stats);
-    EXPECT_INT(stats.parked, 0, "nor counted");
-    operations_leave(planned);
+    budget_stats(desk_budget(fixture.desk, DESK_SPEC), &stats);
+    EXPECT_INT(stats.n_parked, 0, "nor counted");
+    attempt_leave(planned);
     fixture_stop(&fixture);
 }
 
@@ -297,9 +299,9 @@ static void it_rests_longer_each_time(void)
         attempt_evict(attempt);
         left = attempt_rests(attempt);
         EXPECT(left > rests[i] - 20000 && left <= rests[i], "about so long");
-        operations_leave(attempt);
+        attempt_leave(attempt);
     }
-    attempt_end(operations_enter(fixture.operations, "ns/a"));
+    attempt_end(attempt_enter(fixture.desk, DESK_SPEC, "ns/a"));
     fixture_stop(&fixture);
 }
 
@@ -314,7 +316,7 @@ static void it_does_not_rest_beyond_its_time(void)
     attempt_evict(attempt);
     left = attempt_rests(attempt);
     EXPECT(left > 0 && left <= 25000, "its own time is shorter");
-    operations_leave(attempt);
+    attempt_leave(attempt);
     fixture_stop(&fixture);
 }
 
@@ -339,9 +341,9 @@ static void it_rests_no_more_when_something_changes(void)
         fixture_start(&fixture, 1);
         attempt = begin(&fixture, "ns/a", 2, 600000);
         attempt_evict(attempt);
-        operations_observe(fixture.operations, "ns/a", &rows[i].now, rows[i].is_asked_for);
+        desk_observe(fixture.desk, DESK_SPEC, "ns/a", &rows[i].now, rows[i].is_asked_for);
         EXPECT(!!attempt_rests(attempt) == rows[i].rests, rows[i].note);
-        operations_leave(attempt);
+        attempt_leave(attempt);
         fixture_stop(&fixture);
     }
 }
@@ -374,13 +376,13 @@ static void an_operation_reserves_for_its_state(void)
         config.ledgers = fixture.ledgers;
         config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
         attempt_end(attempt);
-        other = operations_enter(fixture.operations, "other/b");
-        EXPECT(operations_reserve(other, rows[i].beside), "nothing else is");
+        other = attempt_enter(fixture.desk, DESK_SPEC, "other/b");
+        EXPECT(attempt_reserve(other, rows[i].beside), "nothing else is");
         EXPECT_INT(attempt_open(attempt, &config, NULL, &error), rows[i].has_memory ? 0 : 1,
                    rows[i].note);
         EXPECT(!attempt->operation == !rows[i].has_memory, rows[i].note);
         if (!attempt->operation) {
-            operations_leave(attempt);
+            attempt_leave(attempt);
             attempt_end(other);
             EXPECT(was_enqueued(&fixture, "ns/a "), "granted");
             EXPECT(!attempt_waits_for_memory(attempt, &after), rows[i].note);

@@ -2,7 +2,7 @@
 
 #include <stdatomic.h>
 
-#include "controller/reconcile/operations_private.h"
+#include "controller/reconcile/attempt.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/suite.h"
@@ -17,32 +17,25 @@
     "\"type\":\"Ready\",\"status\":\"" value "\",\"reason\":\"" reason "\"," \
     "\"message\":\"so it was\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]}"
 
-static void enqueue(void *arg, const char *key)
-{
-    (void)arg, (void)key;
-}
-
 struct fixture {
     struct scene scene;
-    struct operations *operations;
     struct attempt *attempt; /* which waits for memory */
 };
 
 static void fixture_start(struct fixture *fixture, const struct fake_step *steps, size_t n_steps)
 {
     struct attempt *first;
+    struct desk *desk;
 
     scene_start(&fixture->scene, steps, n_steps);
-    fixture->operations = operations_new(&(struct operations_config){
-        .enqueue = enqueue, .clock = &fixture->scene.clock.source, .memory = 10});
-    first = operations_enter(fixture->operations, "team/first");
-    EXPECT(operations_reserve(first, 10), "all that there is");
-    fixture->attempt = operations_enter(fixture->operations, "team/web");
+    desk = scene_desk(&fixture->scene, 10);
+    first = attempt_enter(desk, DESK_SPEC, "team/first");
+    EXPECT(attempt_reserve(first, 10), "all that there is");
+    fixture->attempt = attempt_enter(desk, DESK_SPEC, "team/web");
 }
 
 static void fixture_stop(struct fixture *fixture)
 {
-    operations_free(fixture->operations);
     scene_stop(&fixture->scene);
 }
 
@@ -56,12 +49,12 @@ static struct reconcile_result ask_in_vain(struct fixture *fixture, const char *
                                 .subject = {.key = attempt->object, .generation = 3},
                                 .object = scene_value(object)};
     run_read_policy(&attempt->run);
-    EXPECT(!operations_reserve(attempt, 10), "no memory");
+    EXPECT(!attempt_reserve(attempt, 10), "no memory");
     EXPECT_INT(progress_put_off(attempt, &result, &fixture->scene.error), 0,
                fixture->scene.error.message);
     EXPECT_INT(result.kind, RECONCILE_WAITING, "put off");
     EXPECT(!attempt->run.object, "and not kept");
-    operations_leave(attempt);
+    attempt_leave(attempt);
     return result;
 }
 

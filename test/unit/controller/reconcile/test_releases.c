@@ -4,6 +4,7 @@
 
 #include <stdatomic.h>
 
+#include "controller/desk/desk.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
@@ -36,53 +37,54 @@ static void expect_json(const struct value *actual, const char *expected, const 
 
 /* ---- A history in memory ---- */
 
-struct desk {
+struct fixture {
     struct scene scene;
     struct memory_medium *medium;
     struct store_faults *faults;
     struct store *store;
 };
 
-static void begin(struct desk *desk)
+static void begin(struct fixture *fixture)
 {
-    scene_start(&desk->scene, NULL, 0);
-    desk->medium = memory_medium_new(NULL);
-    desk->faults = store_faults_new();
-    desk->store = faulty_store_new(desk->faults, memory_store_new(desk->medium));
-    desk->scene.context.history = document_history_new(desk->store);
-    desk->scene.context.plans = plans_new(desk->store);
+    scene_start(&fixture->scene, NULL, 0);
+    fixture->medium = memory_medium_new(NULL);
+    fixture->faults = store_faults_new();
+    fixture->store = faulty_store_new(fixture->faults, memory_store_new(fixture->medium));
+    fixture->scene.context.history = document_history_new(fixture->store);
+    fixture->scene.context.store = fixture->store;
 }
 
-static void end(struct desk *desk)
+static void end(struct fixture *fixture)
 {
-    struct reconcile_context *context = &desk->scene.context;
+    struct reconcile_context *context = &fixture->scene.context;
 
-    plans_free(context->plans);
     context->history->ops->free(context->history);
-    desk->store->ops->free(desk->store);
-    memory_medium_free(desk->medium);
-    store_faults_free(desk->faults);
-    scene_stop(&desk->scene);
+    fixture->store->ops->free(fixture->store);
+    memory_medium_free(fixture->medium);
+    store_faults_free(fixture->faults);
+    scene_stop(&fixture->scene);
 }
 
-static struct release *make(struct desk *desk, enum release_operation operation, int64_t revision)
+static struct release *make(struct fixture *fixture, enum release_operation operation,
+                            int64_t revision)
 {
     struct release *release = NULL;
 
-    err_clear(&desk->scene.error);
-    EXPECT_INT(release_begin(&desk->scene.context, &subject, operation, revision, &release,
-                             &desk->scene.error),
-               0, desk->scene.error.message);
+    err_clear(&fixture->scene.error);
+    EXPECT_INT(release_begin(&fixture->scene.context, &subject, operation, revision, &release,
+                             &fixture->scene.error),
+               0, fixture->scene.error.message);
     return release;
 }
 
-static struct release *latest(struct desk *desk)
+static struct release *latest(struct fixture *fixture)
 {
     struct release *release = NULL;
 
-    err_clear(&desk->scene.error);
-    EXPECT_INT(releases_latest(&desk->scene.context, &subject, NULL, &release, &desk->scene.error),
-               0, desk->scene.error.message);
+    err_clear(&fixture->scene.error);
+    EXPECT_INT(
+        releases_latest(&fixture->scene.context, &subject, NULL, &release, &fixture->scene.error),
+        0, fixture->scene.error.message);
     return release;
 }
 
@@ -137,13 +139,13 @@ static void reads_what_a_persons_release_says(void)
 static void begins_one_and_finds_it(void)
 {
     _cleanup_(release_free_p) struct release *none = NULL, *made = NULL, *found = NULL;
-    struct desk desk;
+    struct fixture fixture;
 
-    begin(&desk);
-    none = latest(&desk);
+    begin(&fixture);
+    none = latest(&fixture);
     EXPECT(!none, "none yet");
-    made = make(&desk, RELEASE_DESTROY, 3);
-    found = latest(&desk);
+    made = make(&fixture, RELEASE_DESTROY, 3);
+    found = latest(&fixture);
     for (int i = 0; i < 2; i++) {
         const struct release *release = i ? found : made;
         const char *note = i ? "found" : "made";
@@ -155,7 +157,7 @@ static void begins_one_and_finds_it(void)
         EXPECT_INT(release->phase, PHASE_NONE, note);
         EXPECT(release->version && !release->metadata, note);
     }
-    end(&desk);
+    end(&fixture);
 }
 
 /* Killed after it was made, or its answer was lost. */
@@ -174,25 +176,25 @@ static void takes_up_what_was_left(void)
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_(release_free_p) struct release *before = NULL, *release = NULL;
-        struct desk desk;
+        struct fixture fixture;
 
-        begin(&desk);
+        begin(&fixture);
         if (rows[i].is_there) {
-            before = make(&desk, RELEASE_APPLY, 3);
-            EXPECT_INT(write(&desk.scene, before, PHASE_APPLYING, NULL), 0, rows[i].note);
+            before = make(&fixture, RELEASE_APPLY, 3);
+            EXPECT_INT(write(&fixture.scene, before, PHASE_APPLYING, NULL), 0, rows[i].note);
         }
-        store_faults_fail(desk.faults, rows[i].fault ? 1 : 0, rows[i].fault);
-        EXPECT_INT(release_begin(&desk.scene.context, &subject, RELEASE_APPLY, 3, &release,
-                                 &desk.scene.error),
+        store_faults_fail(fixture.faults, rows[i].fault ? 1 : 0, rows[i].fault);
+        EXPECT_INT(release_begin(&fixture.scene.context, &subject, RELEASE_APPLY, 3, &release,
+                                 &fixture.scene.error),
                    rows[i].expected, rows[i].note);
-        EXPECT_INT(desk.scene.error.code, rows[i].expected, rows[i].note);
+        EXPECT_INT(fixture.scene.error.code, rows[i].expected, rows[i].note);
         EXPECT(!release == (rows[i].expected < 0), rows[i].note);
         if (release) {
             EXPECT_INT(release->phase, rows[i].is_there ? PHASE_APPLYING : PHASE_NONE,
                        rows[i].note);
-            EXPECT_INT(write(&desk.scene, release, PHASE_SUCCEEDED, NULL), 0, "it goes on");
+            EXPECT_INT(write(&fixture.scene, release, PHASE_SUCCEEDED, NULL), 0, "it goes on");
         }
-        end(&desk);
+        end(&fixture);
     }
 }
 
@@ -266,20 +268,20 @@ static void one_that_failed_does_not_reconcile(void)
         _cleanup_(release_free_p) struct release *release = NULL;
         const char *note = release_phase_name(rows[i].phase);
         const struct value *conditions;
-        struct desk desk;
+        struct fixture fixture;
 
-        begin(&desk);
-        release = make(&desk, RELEASE_APPLY, 1);
-        EXPECT_INT(write(&desk.scene, release, PHASE_PREVIEWING, NULL), 0, note);
-        EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, NULL), 0, note);
+        begin(&fixture);
+        release = make(&fixture, RELEASE_APPLY, 1);
+        EXPECT_INT(write(&fixture.scene, release, PHASE_PREVIEWING, NULL), 0, note);
+        EXPECT_INT(write(&fixture.scene, release, PHASE_APPLYING, NULL), 0, note);
         EXPECT_INT(
-            release_write(&desk.scene.context, &subject, release, &report, &desk.scene.error), 0,
-            desk.scene.error.message);
+            release_write(&fixture.scene.context, &subject, release, &report, &fixture.scene.error),
+            0, fixture.scene.error.message);
         conditions = value_get(release->status, "conditions");
         EXPECT(conditions_find(conditions, rows[i].expected), note);
         EXPECT_STR(value_get_string(conditions_find(conditions, "Finished"), "status"),
                    i ? "True" : "False", note);
-        end(&desk);
+        end(&fixture);
     }
 }
 
@@ -287,19 +289,22 @@ static void writes_phases_and_keeps_what_was_said(void)
 {
     _cleanup_(release_free_p) struct release *release = NULL, *first = NULL, *last = NULL;
     struct operation_results results;
-    struct desk desk;
+    struct fixture fixture;
 
-    begin(&desk);
-    release = make(&desk, RELEASE_APPLY, 3);
-    EXPECT_INT(write(&desk.scene, release, PHASE_GENERATING, NULL), 0, desk.scene.error.message);
+    begin(&fixture);
+    release = make(&fixture, RELEASE_APPLY, 3);
+    EXPECT_INT(write(&fixture.scene, release, PHASE_GENERATING, NULL), 0,
+               fixture.scene.error.message);
     EXPECT_INT(release->phase, PHASE_GENERATING, "followed");
-    first = latest(&desk);
-    atomic_fetch_add(&desk.scene.clock.now, 60000);
-    EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, NULL), 0, desk.scene.error.message);
+    first = latest(&fixture);
+    atomic_fetch_add(&fixture.scene.clock.now, 60000);
+    EXPECT_INT(write(&fixture.scene, release, PHASE_APPLYING, NULL), 0,
+               fixture.scene.error.message);
     results_init(&results, 1);
-    EXPECT_INT(write(&desk.scene, release, PHASE_SUCCEEDED, &results), 0, desk.scene.error.message);
+    EXPECT_INT(write(&fixture.scene, release, PHASE_SUCCEEDED, &results), 0,
+               fixture.scene.error.message);
     operation_results_done(&results);
-    last = latest(&desk);
+    last = latest(&fixture);
     expect_json(first->status,
                 "{\"createTime\":\"" SCENE_NOW "\",\"modifiedTime\":\"" SCENE_NOW
                 "\",\"project\":\"p\",\"workspace\":\"w\",\"revision\":3,"
@@ -320,27 +325,28 @@ static void writes_phases_and_keeps_what_was_said(void)
                 "\"2026-01-02T03:05:05Z\",\"reason\":\"ReconciliationSucceeded\",\"message\":"
                 "\"done\"}],\"summary\":\"done\"}",
                 "the last");
-    end(&desk);
+    end(&fixture);
 }
 
 /* One that somebody deletes does not stop the work; one that cannot be written does. */
 static void survives_that_it_is_deleted(void)
 {
     _cleanup_(release_free_p) struct release *release = NULL, *none = NULL;
-    struct desk desk;
+    struct fixture fixture;
 
-    begin(&desk);
-    release = make(&desk, RELEASE_APPLY, 3);
-    store_faults_fail(desk.faults, 1, FAULT_BEFORE);
-    EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, NULL), ERR_UNAVAILABLE, "no answer");
+    begin(&fixture);
+    release = make(&fixture, RELEASE_APPLY, 3);
+    store_faults_fail(fixture.faults, 1, FAULT_BEFORE);
+    EXPECT_INT(write(&fixture.scene, release, PHASE_APPLYING, NULL), ERR_UNAVAILABLE, "no answer");
     EXPECT_INT(release->phase, PHASE_NONE, "not written");
-    desk.scene.context.history->ops->remove(desk.scene.context.history, &subject.key, 3,
-                                            RELEASE_ANYWAY, &plain, NULL);
-    EXPECT_INT(write(&desk.scene, release, PHASE_SUCCEEDED, NULL), 0, desk.scene.error.message);
+    fixture.scene.context.history->ops->remove(fixture.scene.context.history, &subject.key, 3,
+                                               RELEASE_ANYWAY, &plain, NULL);
+    EXPECT_INT(write(&fixture.scene, release, PHASE_SUCCEEDED, NULL), 0,
+               fixture.scene.error.message);
     EXPECT_INT(release->phase, PHASE_SUCCEEDED, "it is done with");
-    none = latest(&desk);
+    none = latest(&fixture);
     EXPECT(!none, "it is not made again");
-    end(&desk);
+    end(&fixture);
 }
 
 /* What came between is no conflict for long; but an end stays. */
@@ -358,19 +364,19 @@ static void looks_again_after_a_conflict(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const char *note = release_phase_name(rows[i].by_another);
         _cleanup_(release_free_p) struct release *release = NULL, *other = NULL, *now = NULL;
-        struct desk desk;
+        struct fixture fixture;
 
-        begin(&desk);
-        release = make(&desk, RELEASE_APPLY, 3);
-        other = latest(&desk);
-        EXPECT_INT(write(&desk.scene, other, rows[i].by_another, NULL), 0, note);
-        EXPECT_INT(write(&desk.scene, release, rows[i].written, NULL), 0, note);
-        now = latest(&desk);
+        begin(&fixture);
+        release = make(&fixture, RELEASE_APPLY, 3);
+        other = latest(&fixture);
+        EXPECT_INT(write(&fixture.scene, other, rows[i].by_another, NULL), 0, note);
+        EXPECT_INT(write(&fixture.scene, release, rows[i].written, NULL), 0, note);
+        now = latest(&fixture);
         EXPECT_INT(now->phase, rows[i].expected, note);
         EXPECT_INT(release->phase, rows[i].expected, note);
         EXPECT_STR(value_get_string(release->status, "phase"), release_phase_name(rows[i].expected),
                    note);
-        end(&desk);
+        end(&fixture);
     }
 }
 
@@ -422,9 +428,9 @@ static void writes_a_persons_release(void)
 
 /* ---- Plans that are too long ---- */
 
-static size_t count_plans(struct desk *desk)
+static size_t count_plans(struct fixture *fixture)
 {
-    return memory_documents(desk->medium);
+    return memory_documents(fixture->medium);
 }
 
 static void keeps_beside_it_what_is_too_long(void)
@@ -436,29 +442,34 @@ static void keeps_beside_it_what_is_too_long(void)
     struct document document = DOCUMENT_INIT;
     struct store_file *file = NULL;
     struct operation_results results;
-    struct desk desk;
+    struct fixture fixture;
 
-    begin(&desk);
-    release = make(&desk, RELEASE_APPLY, 3);
+    begin(&fixture);
+    release = make(&fixture, RELEASE_APPLY, 3);
     results_init(&results, REPORT_RESULTS + 7);
     for (int i = 0; i < 2; i++)
-        EXPECT_INT(write(&desk.scene, release, PHASE_APPLYING, &results), 0, "twice");
+        EXPECT_INT(write(&fixture.scene, release, PHASE_APPLYING, &results), 0, "twice");
     operation_results_done(&results);
     EXPECT_INT(value_int(value_get(release->status, "omitted"), 0), 7, "omitted");
-    place = desk.store->ops->describe(desk.store, &name);
+    place = fixture.store->ops->describe(fixture.store, &name);
     EXPECT_STR(value_string(value_path(release->status, "planRef", "name", NULL)), place,
                "where people find it");
-    desk.store->ops->open(desk.store, &name, STORE_READ, &plain, &file, NULL);
-    EXPECT_INT(desk.store->ops->read(file, &plain, &document, NULL), 0, "the document");
+    fixture.store->ops->open(fixture.store, &name, STORE_READ, &plain, &file, NULL);
+    EXPECT_INT(fixture.store->ops->read(file, &plain, &document, NULL), 0, "the document");
     EXPECT_INT(value_expand(document.open.data, document.open.length, &all, NULL), 0, "gzip");
     EXPECT_INT(value_count(all), REPORT_RESULTS + 7, "all of them");
     EXPECT_INT(document.secret.length, 0, "nothing of it is secret");
-    desk.store->ops->close(file);
+    fixture.store->ops->close(file);
     document_done(&document);
-    end(&desk);
+    end(&fixture);
 }
 
 /* The Release is gone, and so is what was kept of it: by this process, or one before it. */
+static int drop(const struct reconcile_context *context, const char *release)
+{
+    return plans_drop(context, &(struct spec_key){"team", release}, &plain, NULL);
+}
+
 static void drops_what_was_kept_of_a_release(void)
 {
     for (int is_another = 0; is_another < 2; is_another++) {
@@ -469,43 +480,71 @@ static void drops_what_was_kept_of_a_release(void)
         };
         _cleanup_value_ const struct value *list = value_pack("[s]", "a");
         struct reconcile_context *context;
-        struct desk desk;
+        struct fixture fixture;
 
-        begin(&desk);
-        context = &desk.scene.context;
+        begin(&fixture);
+        context = &fixture.scene.context;
         for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
             _cleanup_value_ const struct value *read = NULL;
             _cleanup_free_ char *place = NULL;
 
-            EXPECT_INT(plans_keep(context->plans, &kept[i], list, &plain, &place, NULL), 0, "keep");
-            EXPECT_INT(plans_load(context->plans, &kept[i], &plain, &read, NULL), 0, "load");
+            EXPECT_INT(plans_keep(context, &kept[i], list, &plain, &place, NULL), 0, "keep");
+            EXPECT_INT(plans_load(context, &kept[i], &plain, &read, NULL), 0, "load");
             EXPECT(value_equal(read, list), "as it was kept");
         }
-        EXPECT_INT(count_plans(&desk), 5, "the last replaces the first");
-        if (is_another) {
-            plans_free(context->plans);
-            context->plans = plans_new(desk.store);
-        }
-        EXPECT_INT(plans_drop(context->plans, "team", "another", &plain, NULL), 0, "none");
-        EXPECT_INT(count_plans(&desk), 5, "nothing");
-        store_faults_fail(desk.faults, 1, FAULT_BEFORE);
-        EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), ERR_UNAVAILABLE, "");
-        EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), 0, "tried again");
-        EXPECT_INT(count_plans(&desk), 2, "of both Specs, and of both kinds");
-        EXPECT_INT(plans_load(context->plans, &kept[4], &plain, NULL, NULL), ERR_NOT_FOUND, "gone");
-        EXPECT_INT(plans_drop(context->plans, "team", "look", &plain, NULL), 0, "again");
-        EXPECT_INT(count_plans(&desk), 2, "the others stay");
-        end(&desk);
+        EXPECT_INT(count_plans(&fixture), 5, "the last replaces the first");
+        if (is_another)
+            scene_desk(&fixture.scene, 0);
+        EXPECT_INT(drop(context, "another"), 0, "none");
+        EXPECT_INT(count_plans(&fixture), 5, "nothing");
+        store_faults_fail(fixture.faults, 1, FAULT_BEFORE);
+        EXPECT_INT(drop(context, "look"), ERR_UNAVAILABLE, "");
+        EXPECT_INT(drop(context, "look"), 0, "tried again");
+        EXPECT_INT(count_plans(&fixture), 2, "of both Specs, and of both kinds");
+        EXPECT_INT(plans_load(context, &kept[4], &plain, NULL, NULL), ERR_NOT_FOUND, "gone");
+        EXPECT_INT(drop(context, "look"), 0, "again");
+        EXPECT_INT(count_plans(&fixture), 2, "the others stay");
+        end(&fixture);
     }
 }
 
-static void keep(struct desk *desk, enum document_kind kind, const char *release)
+static int look_at_the_desk(void *arg, const struct document_name *name, struct error *error)
+{
+    const struct spec_key release = {name->spec.namespace_name, name->item};
+    struct desk *desk = arg;
+    struct desk_documents documents = {0};
+
+    (void)error;
+    desk_documents_of(desk, &release, &documents);
+    EXPECT_INT(documents.count, 1, "it is known already");
+    desk_documents_done(&documents);
+    return 0;
+}
+
+/* A store may take long: others go on meanwhile. (With a lock, this would hang.) */
+static void no_lock_is_held_while_the_store_is_listed(void)
+{
+    const struct document_name name = {DOCUMENT_PLAN, subject.key, "web-1"};
+    _cleanup_value_ const struct value *list = value_pack("[s]", "a");
+    _cleanup_free_ char *place = NULL;
+    struct reconcile_context *context;
+    struct fixture fixture;
+
+    begin(&fixture);
+    context = &fixture.scene.context;
+    EXPECT_INT(plans_keep(context, &name, list, &plain, &place, NULL), 0, "keep");
+    scene_desk(&fixture.scene, 0);
+    EXPECT_INT(plans_list(context, &plain, look_at_the_desk, context->desk, NULL), 0, "list");
+    end(&fixture);
+}
+
+static void keep(struct fixture *fixture, enum document_kind kind, const char *release)
 {
     const struct document_name name = {kind, subject.key, release};
     _cleanup_value_ const struct value *list = value_pack("[s]", "a");
     _cleanup_free_ char *place = NULL;
 
-    EXPECT_INT(plans_keep(desk->scene.context.plans, &name, list, &plain, &place, NULL), 0, "");
+    EXPECT_INT(plans_keep(&fixture->scene.context, &name, list, &plain, &place, NULL), 0, "");
 }
 
 /* Two Releases were left: one has ended, one has not. */
@@ -514,32 +553,30 @@ static void removes_nothing_of_a_release_that_goes_on(void)
     for (int is_another = 0; is_another < 2; is_another++) {
         _cleanup_(release_revisions_done) struct release_revisions found = {0};
         _cleanup_(release_free_p) struct release *ended = NULL, *goes_on = NULL, *newest = NULL;
-        struct desk desk;
+        struct fixture fixture;
         struct run run;
 
-        begin(&desk);
+        begin(&fixture);
         run = (struct run){
-            .context = &desk.scene.context, .subject = subject, .policy = {.history_limit = 1}};
-        ended = make(&desk, RELEASE_APPLY, 1);
-        goes_on = make(&desk, RELEASE_APPLY, 2);
-        newest = make(&desk, RELEASE_APPLY, 3);
-        write(&desk.scene, ended, PHASE_CANCELLED, NULL);
-        write(&desk.scene, goes_on, PHASE_APPLYING, NULL);
-        keep(&desk, DOCUMENT_PLAN, "web-1");
-        keep(&desk, DOCUMENT_PLAN, "web-2");
-        if (is_another) {
-            plans_free(desk.scene.context.plans);
-            desk.scene.context.plans = plans_new(desk.store);
-        }
+            .context = &fixture.scene.context, .subject = subject, .policy = {.history_limit = 1}};
+        ended = make(&fixture, RELEASE_APPLY, 1);
+        goes_on = make(&fixture, RELEASE_APPLY, 2);
+        newest = make(&fixture, RELEASE_APPLY, 3);
+        write(&fixture.scene, ended, PHASE_CANCELLED, NULL);
+        write(&fixture.scene, goes_on, PHASE_APPLYING, NULL);
+        keep(&fixture, DOCUMENT_PLAN, "web-1");
+        keep(&fixture, DOCUMENT_PLAN, "web-2");
+        if (is_another)
+            scene_desk(&fixture.scene, 0);
         release_revisions_add(&found, 2, NULL);
         release_revisions_add(&found, 1, NULL);
         retention_collect(&run, &found, 3, PHASE_SUCCEEDED);
-        EXPECT_INT(count_plans(&desk), 3, "two Releases, and the plan of the one that goes on");
+        EXPECT_INT(count_plans(&fixture), 3, "two Releases, and the plan of the one that goes on");
         release_revisions_done(&found);
         EXPECT_INT(releases_list(run.context, &subject, NULL, &found, NULL), 0, "list");
         EXPECT_INT(found.count, 2, "and so is that one");
         EXPECT_INT(found.items[1], 2, "the other stays");
-        end(&desk);
+        end(&fixture);
     }
 }
 
@@ -555,19 +592,19 @@ static void drops_what_nobody_can_approve_any_more(void)
         const struct document_name other = {DOCUMENT_APPROVAL, {"team", "other"}, "web-1"};
         _cleanup_value_ const struct value *list = value_pack("[s]", "a");
         _cleanup_free_ char *place = NULL;
-        struct desk desk;
+        struct fixture fixture;
         struct run run;
 
-        begin(&desk);
+        begin(&fixture);
         run = (struct run){
-            .context = &desk.scene.context, .subject = subject, .policy = {.history_limit = 10}};
-        plans_keep(run.context->plans, &other, list, &plain, &place, NULL);
-        keep(&desk, DOCUMENT_APPROVAL, "web-1");
-        keep(&desk, DOCUMENT_APPROVAL, "web-2");
-        keep(&desk, DOCUMENT_APPROVAL, "web-3");
+            .context = &fixture.scene.context, .subject = subject, .policy = {.history_limit = 10}};
+        plans_keep(run.context, &other, list, &plain, &place, NULL);
+        keep(&fixture, DOCUMENT_APPROVAL, "web-1");
+        keep(&fixture, DOCUMENT_APPROVAL, "web-2");
+        keep(&fixture, DOCUMENT_APPROVAL, "web-3");
         retention_collect(&run, NULL, 3, rows[i].phase);
-        EXPECT_INT(count_plans(&desk), rows[i].kept, release_phase_name(rows[i].phase));
-        end(&desk);
+        EXPECT_INT(count_plans(&fixture), rows[i].kept, release_phase_name(rows[i].phase));
+        end(&fixture);
     }
 }
 
@@ -576,5 +613,5 @@ SUITE(releases, TEST(reads_what_a_persons_release_says), TEST(begins_one_and_fin
       TEST(one_that_failed_does_not_reconcile), TEST(writes_phases_and_keeps_what_was_said),
       TEST(survives_that_it_is_deleted), TEST(looks_again_after_a_conflict),
       TEST(writes_a_persons_release), TEST(keeps_beside_it_what_is_too_long),
-      TEST(drops_what_was_kept_of_a_release), TEST(removes_nothing_of_a_release_that_goes_on),
-      TEST(drops_what_nobody_can_approve_any_more))
+      TEST(drops_what_was_kept_of_a_release), TEST(no_lock_is_held_while_the_store_is_listed),
+      TEST(removes_nothing_of_a_release_that_goes_on), TEST(drops_what_nobody_can_approve_any_more))

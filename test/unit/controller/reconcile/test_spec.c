@@ -1,15 +1,20 @@
 #include "controller/reconcile/spec.h"
 
-#include "controller/reconcile/operations_private.h"
+#include "controller/reconcile/attempt.h"
 #include "controller/reconcile/release.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/suite.h"
 
 typedef struct reconcile_result reconcile_fn(void *arg, const char *key, struct cancel *cancel);
 
-static void enqueue(void *arg, const char *key)
+static enum desk_kind kind_of(reconcile_fn *reconcile)
 {
-    (void)arg, (void)key;
+    return reconcile == reconcile_spec ? DESK_SPEC : DESK_RELEASE;
+}
+
+static void expect_none_kept(struct attempt *attempt)
+{
+    EXPECT_STR(attempt->object.name, "none", "an attempt is kept");
 }
 
 /* A Spec that was granted memory after it had waited, and is suspended by now. Its status cannot be
@@ -33,29 +38,26 @@ static void reads_again_what_waited_for_memory(void)
     struct fake_step script[6];
     struct object_version listed = {.uid = "u", .generation = 3};
     struct attempt *first, *attempt;
-    struct operations *operations;
+    struct desk *desk;
     struct scene scene;
 
     for (size_t i = 0; i < ARRAY_SIZE(script); i++)
         script[i] = steps[i % ARRAY_SIZE(steps)];
     scene_start(&scene, script, ARRAY_SIZE(script));
-    operations = operations_new(&(struct operations_config){
-        .enqueue = enqueue, .clock = &scene.clock.source, .memory = 10});
-    scene.context.operations = operations;
-    operations_observe(operations, "team/web", &listed, false);
-    first = operations_enter(operations, "team/first");
-    EXPECT(operations_reserve(first, 10), "all that there is");
-    attempt = operations_enter(operations, "team/web");
-    EXPECT(!operations_reserve(attempt, 10), "it waits");
-    operations_leave(attempt);
-    operations_leave(first);
+    desk = scene_desk(&scene, 10);
+    desk_observe(desk, DESK_SPEC, "team/web", &listed, false);
+    first = attempt_enter(desk, DESK_SPEC, "team/first");
+    EXPECT(attempt_reserve(first, 10), "all that there is");
+    attempt = attempt_enter(desk, DESK_SPEC, "team/web");
+    EXPECT(!attempt_reserve(attempt, 10), "it waits");
+    attempt_leave(attempt);
+    attempt_leave(first);
     for (size_t i = 0; i < ARRAY_SIZE(script); i += ARRAY_SIZE(steps)) {
         struct reconcile_result result = reconcile_spec(&scene.context, "team/web", NULL);
 
         EXPECT_INT(result.kind, RECONCILE_RETRY, "its status was refused");
         EXPECT(attempt->reservation.ticket, "it keeps its ticket");
     }
-    operations_free(operations);
     scene_stop(&scene);
 }
 
@@ -113,17 +115,14 @@ static void a_stale_answer_is_refused(void)
                                              .is_new = rows[i].is_new,
                                              .version = "100"};
         struct reconcile_result result;
-        struct operations *operations;
+        struct desk *desk;
         struct scene scene;
 
         scene_start(&scene, rows[i].steps, rows[i].n_steps);
-        operations = operations_new(&(struct operations_config){
-            .enqueue = enqueue, .clock = &scene.clock.source, .memory = 10});
-        scene.context.operations = scene.context.previews = operations;
-        operations_observe(operations, "team/web", &shown, false);
+        desk = scene_desk(&scene, 10);
+        desk_observe(desk, kind_of(rows[i].reconcile), "team/web", &shown, false);
         result = rows[i].reconcile(&scene.context, "team/web", NULL);
         EXPECT_INT(result.kind, RECONCILE_RETRY, rows[i].note); /* and nothing else is asked */
-        operations_free(operations);
         scene_stop(&scene);
     }
 }
@@ -138,31 +137,29 @@ static void a_cancelled_reconcile_keeps_nothing(void)
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_(cancel_free_p) struct cancel *cancel = cancel_new(NULL);
-        struct operations_stats stats;
-        struct operations *operations;
+        struct budget_stats stats;
+        struct desk *desk;
         struct attempt *first, *attempt;
         struct reconcile_result result;
+        enum desk_kind kind = kind_of(rows[i].reconcile);
         struct scene scene;
 
         scene_start(&scene, NULL, 0);
-        operations = operations_new(&(struct operations_config){
-            .enqueue = enqueue, .clock = &scene.clock.source, .memory = 10});
-        scene.context.operations = scene.context.previews = operations;
-        first = operations_enter(operations, "team/first");
-        EXPECT(operations_reserve(first, 10), "all that there is");
-        attempt = operations_enter(operations, "team/web");
-        EXPECT(!operations_reserve(attempt, 10), "it waits");
-        operations_leave(attempt);
-        operations_leave(first);
-        operations_stats(operations, &stats);
-        EXPECT_INT((long long)stats.reserved_bytes, 10, "granted");
+        desk = scene_desk(&scene, 10);
+        first = attempt_enter(desk, kind, "team/first");
+        EXPECT(attempt_reserve(first, 10), "all that there is");
+        attempt = attempt_enter(desk, kind, "team/web");
+        EXPECT(!attempt_reserve(attempt, 10), "it waits");
+        attempt_leave(attempt);
+        attempt_leave(first);
+        budget_stats(desk_budget(desk, kind), &stats);
+        EXPECT_INT((long long)stats.reserved, 10, "granted");
         cancel_fire(cancel, "Shutdown");
         result = rows[i].reconcile(&scene.context, "team/web", cancel);
         EXPECT_INT(result.kind, RECONCILE_DONE, rows[i].note);
-        operations_stats(operations, &stats);
-        EXPECT_INT((long long)stats.reserved_bytes, 0, rows[i].note);
-        EXPECT_INT((long long)operations->attempts.count, 0, rows[i].note);
-        operations_free(operations);
+        budget_stats(desk_budget(desk, kind), &stats);
+        EXPECT_INT((long long)stats.reserved, 0, rows[i].note);
+        desk_end_all(desk, expect_none_kept);
         scene_stop(&scene);
     }
 }

@@ -1,6 +1,7 @@
 /* The Secret with the state file of Terraform: when it is written, and when it is left alone. */
 #include "controller/reconcile/spec_export.h"
 
+#include "controller/desk/desk.h"
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/slots.h"
@@ -25,8 +26,8 @@
 /* ---- A runtime whose file has its mark, and a number ---- */
 
 static int content;
-static struct slots *slots; /* of the process; NULL: without a bound */
-static unsigned slots_meanwhile;
+static struct slots *slots;             /* of the process; NULL: without a bound */
+static unsigned slots_meanwhile, files; /* that were made */
 
 static int write_file(struct runtime *runtime, const struct record *const *records, size_t n,
                       const struct runtime_mark *mark, struct buf *ret, struct error *error)
@@ -37,6 +38,7 @@ static int write_file(struct runtime *runtime, const struct record *const *recor
     if (slots)
         slots_stats(slots, &stats);
     slots_meanwhile = stats.taken;
+    files++;
     buf_printf(ret, "%s %d %d %zu", mark->lineage, (int)mark->serial, content, n);
     return 0;
 }
@@ -99,40 +101,59 @@ static char first_uid[] = "u", other_uid[] = "of another Spec of this name";
 static char *spec_uid = first_uid;
 static int result; /* of the last try */
 
-/* name: of the Secret. ret_body: the body of the last request but the events'; free(); or NULL. */
-static void export_to(const char *name, const struct fake_step *steps, size_t n_steps,
-                      char ret_reason[ERROR_REASON_SIZE], char **ret_body)
+struct stage {
+    struct state_of_one state;
+    struct scene scene;
+    struct run run;
+};
+
+/* name: of the Secret. */
+static void stage_begin(struct stage *stage, const char *name, const struct fake_step *steps,
+                        size_t n_steps)
 {
     _cleanup_free_ char *object =
         str_printf("{\"kind\":\"Spec\",\"metadata\":{\"namespace\":\"team\",\"name\":\"web\","
                    "\"uid\":\"u\",\"generation\":3},\"spec\":{\"terraformState\":{\"to\":"
                    "{\"secretRef\":{\"name\":\"%s\"}}}}}",
                    name);
-    struct state_of_one state;
-    struct scene scene;
-    struct run run;
+    const struct object_version listed = {.uid = "u"};
 
-    scene_start(&scene, steps, n_steps);
-    scene.context.runtimes = runtimes;
-    scene.context.n_runtimes = ARRAY_SIZE(runtimes);
-    scene.context.slots = slots;
-    run = (struct run){.context = &scene.context,
-                       .subject = {.key = {"team", "web"}, .generation = 3},
-                       .uid = spec_uid,
-                       .object = scene_value(object)};
-    run_read_policy(&run);
-    state_init(&state);
-    result = spec_export(&run, state.ledger, NULL);
-    str_copy(ret_reason, ERROR_REASON_SIZE, run.written.reason);
+    scene_start(&stage->scene, steps, n_steps);
+    desk_observe(stage->scene.context.desk, DESK_SPEC, "team/web", &listed, false);
+    stage->scene.context.runtimes = runtimes;
+    stage->scene.context.n_runtimes = ARRAY_SIZE(runtimes);
+    stage->scene.context.slots = slots;
+    stage->run = (struct run){.context = &stage->scene.context,
+                              .subject = {.key = {"team", "web"}, .generation = 3},
+                              .uid = spec_uid,
+                              .object = scene_value(object)};
+    run_read_policy(&stage->run);
+    state_init(&stage->state);
+}
+
+static void stage_end(struct stage *stage)
+{
+    state_done(&stage->state);
+    free(stage->run.written.message);
+    value_unref(stage->run.object);
+    scene_stop(&stage->scene);
+}
+
+/* ret_body: the body of the last request but the events'; free(); or NULL. */
+static void export_to(const char *name, const struct fake_step *steps, size_t n_steps,
+                      char ret_reason[ERROR_REASON_SIZE], char **ret_body)
+{
+    struct stage stage;
+
+    stage_begin(&stage, name, steps, n_steps);
+    result = spec_export(&stage.run, stage.state.ledger, false, NULL);
+    str_copy(ret_reason, ERROR_REASON_SIZE, stage.run.written.reason);
     if (ret_body) {
-        _cleanup_value_ const struct value *body = scene_body(&scene, n_steps - 1);
+        _cleanup_value_ const struct value *body = scene_body(&stage.scene, n_steps - 1);
 
         *ret_body = json_to_str(body);
     }
-    state_done(&state);
-    free(run.written.message);
-    value_unref(run.object);
-    scene_stop(&scene);
+    stage_end(&stage);
 }
 
 /* Only a name of Terraform's form has its labels; any other may be as short as it likes. */
@@ -279,6 +300,54 @@ static void a_large_file_needs_a_slot(void)
     slots_free(TAKE(slots));
 }
 
+#define WHOLE_OR_METADATA "GET " SECRETS "/db"
+
+/* The Secret's metadata is all that is asked for. */
+static void what_has_not_changed_is_not_made_again(void)
+{
+    static const char other[] = "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{"
+                                "\"name\":\"db\",\"namespace\":\"team\",\"uid\":\"s\",\""
+                                "resourceVersion\":\"8\"}}";
+    static const struct {
+        const char *note;
+        bool is_check, is_saved;
+        const char *secret;
+        unsigned files; /* that are made for it */
+        const char *reason;
+    } rows[] = {
+        {"as it was", true, false, SECRET("db"), 0, "Written"},
+        {"somebody changed it", true, false, other, 0, "TerraformStateNotOurs"},
+        {"an end is no check", false, false, NULL, 1, "Written"},
+        {"State was saved", true, true, NULL, 1, "Written"},
+    };
+    _cleanup_free_ char *stored = NULL;
+
+    content = 1;
+    stored = write_first();
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const char *now = rows[i].secret ? rows[i].secret : stored;
+        const struct fake_step steps[] = {
+            {.expect = WHOLE_OR_METADATA, .status = 200, .body = stored},
+            {.expect = WHOLE_OR_METADATA, .status = 200, .body = now},
+            {.expect = WHOLE_OR_METADATA, .status = 200, .body = now},
+        };
+        struct stage stage;
+        unsigned before;
+
+        stage_begin(&stage, "db", steps, now == other ? 3 : 2);
+        EXPECT_INT(spec_export(&stage.run, stage.state.ledger, false, NULL), 0, "the first");
+        EXPECT_STR(stage.run.written.reason, "Written", "the first");
+        before = files;
+        if (rows[i].is_saved)
+            EXPECT_INT(ledger_begin(stage.state.ledger, NULL, 0, NULL), 0, "save");
+        EXPECT_INT(spec_export(&stage.run, stage.state.ledger, rows[i].is_check, NULL), 0,
+                   rows[i].note);
+        EXPECT_STR(stage.run.written.reason, rows[i].reason, rows[i].note);
+        EXPECT_INT(files - before, rows[i].files, rows[i].note);
+        stage_end(&stage);
+    }
+}
+
 SUITE(spec_export, TEST(a_large_file_needs_a_slot),
       TEST(the_secret_of_an_earlier_spec_is_left_alone), TEST(a_new_secret_has_labels_by_its_name),
-      TEST(the_lock_is_looked_at))
+      TEST(what_has_not_changed_is_not_made_again), TEST(the_lock_is_looked_at))

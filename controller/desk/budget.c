@@ -1,7 +1,8 @@
-#include "controller/reconcile/budget.h"
+#include "controller/desk/budget.h"
 
 #include <stdio.h>
 
+#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -316,12 +317,9 @@ static bool reserve(struct budget *budget, struct reservation *reservation, size
 
 bool budget_reserve(struct budget *budget, struct reservation *reservation, size_t bytes)
 {
-    bool result;
+    LOCKED(&budget->lock);
 
-    pthread_mutex_lock(&budget->lock);
-    result = reserve(budget, reservation, bytes);
-    pthread_mutex_unlock(&budget->lock);
-    return result;
+    return reserve(budget, reservation, bytes);
 }
 
 #define MIB ((size_t)1 << 20)
@@ -379,29 +377,28 @@ static int grow(struct budget *budget, struct reservation *reservation, size_t b
 int budget_grow(struct budget *budget, struct reservation *reservation, size_t bytes,
                 size_t tolerated, struct error *error)
 {
-    int r = 0;
+    LOCKED(&budget->lock);
 
-    pthread_mutex_lock(&budget->lock);
-    if (reservation->state == RESERVATION_RESERVED && bytes > reservation->bytes)
-        r = grow(budget, reservation, bytes, tolerated, error);
-    pthread_mutex_unlock(&budget->lock);
-    return r;
+    return reservation->state == RESERVATION_RESERVED && bytes > reservation->bytes
+               ? grow(budget, reservation, bytes, tolerated, error)
+               : 0;
 }
 
 void budget_measure(struct budget *budget, struct reservation *reservation, size_t bytes)
 {
-    pthread_mutex_lock(&budget->lock);
+    LOCKED(&budget->lock);
+
     reservation->ticket = 0;
     if (reservation->state == RESERVATION_RESERVED) {
         change(budget, reservation, RESERVATION_RESERVED, bytes);
         settle(budget, NULL);
     }
-    pthread_mutex_unlock(&budget->lock);
 }
 
 void budget_park(struct budget *budget, struct reservation *reservation, size_t bytes)
 {
-    pthread_mutex_lock(&budget->lock);
+    LOCKED(&budget->lock);
+
     if (reservation->state == RESERVATION_RESERVED || reservation->state == RESERVATION_PARKED) {
         count_out(budget, reservation);
         reservation->parked = bytes;
@@ -409,51 +406,44 @@ void budget_park(struct budget *budget, struct reservation *reservation, size_t 
         count_in(budget, reservation);
         settle(budget, NULL);
     }
-    pthread_mutex_unlock(&budget->lock);
 }
 
 void budget_give_back(struct budget *budget, struct reservation *reservation)
 {
-    pthread_mutex_lock(&budget->lock);
+    LOCKED(&budget->lock);
+
     if (reservation->state != RESERVATION_IDLE) {
         change(budget, reservation, RESERVATION_IDLE, 0);
         settle(budget, NULL);
     }
-    pthread_mutex_unlock(&budget->lock);
 }
 
 void budget_drop_ticket(struct budget *budget, struct reservation *reservation)
 {
-    pthread_mutex_lock(&budget->lock);
+    LOCKED(&budget->lock);
+
     if (reservation->state != RESERVATION_WAITING)
         reservation->ticket = 0;
-    pthread_mutex_unlock(&budget->lock);
 }
 
 bool budget_is_waiting(struct budget *budget, const struct reservation *reservation)
 {
-    bool result;
+    LOCKED(&budget->lock);
 
-    pthread_mutex_lock(&budget->lock);
-    result = reservation->state == RESERVATION_WAITING;
-    pthread_mutex_unlock(&budget->lock);
-    return result;
+    return reservation->state == RESERVATION_WAITING;
 }
 
 bool budget_is_chosen(struct budget *budget, const struct reservation *reservation)
 {
-    bool result;
+    LOCKED(&budget->lock);
 
-    pthread_mutex_lock(&budget->lock);
-    result = reservation->is_chosen;
-    pthread_mutex_unlock(&budget->lock);
-    return result;
+    return reservation->is_chosen;
 }
 
 void budget_stats(struct budget *budget, struct budget_stats *ret)
 {
-    pthread_mutex_lock(&budget->lock);
+    LOCKED(&budget->lock);
+
     *ret = (struct budget_stats){budget->reserved, budget->parked, budget->n_parked,
                                  budget->n_waiting, budget->looks};
-    pthread_mutex_unlock(&budget->lock);
 }

@@ -1,4 +1,4 @@
-#include "controller/reconcile/budget.h"
+#include "controller/desk/budget.h"
 
 #include <sched.h>
 #include <stdatomic.h>
@@ -55,7 +55,8 @@ static void fixture_stop(struct fixture *fixture)
         free(member);
     }
     budget_stats(&fixture->budget, &stats);
-    EXPECT_INT(stats.reserved + stats.parked + stats.n_parked + stats.n_waiting, 0, "nothing left");
+    EXPECT_INT(stats.reserved + stats.n_parked + stats.n_parked + stats.n_waiting, 0,
+               "nothing left");
     EXPECT_INT(fixture->budget.shares.count + fixture->budget.chosen, 0, "nor of namespaces");
     budget_done(&fixture->budget);
     strmap_done(&fixture->members);

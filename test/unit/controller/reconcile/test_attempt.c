@@ -1,4 +1,4 @@
-#include "controller/reconcile/operations_private.h"
+#include "controller/reconcile/attempt.h"
 #include "controller/serve/metrics.h"
 
 #include "engine/base/json.h"
@@ -14,16 +14,17 @@ struct fixture {
     struct store *store;
     struct ledgers *ledgers;
     struct executor *executor;
-    struct operations *operations;
+    struct desk *desk;
     pthread_mutex_t lock;
     struct buf queue; /* keys that were put there since the last look */
 };
 
-static void enqueue(void *arg, const char *key)
+static void enqueue(void *arg, enum desk_kind kind, const char *key)
 {
     struct fixture *fixture = arg;
 
     pthread_mutex_lock(&fixture->lock);
+    (void)kind;
     buf_printf(&fixture->queue, "%s ", key);
     pthread_mutex_unlock(&fixture->lock);
 }
@@ -37,7 +38,7 @@ static void fixture_start_with(struct fixture *fixture, size_t memory)
     fixture->ledgers =
         ledgers_new(&(struct ledgers_config){.store = fixture->store, .clock = &system_clock});
     fixture->executor = executor_new(&(struct executor_config){.clock = &system_clock});
-    fixture->operations = operations_new(&(struct operations_config){
+    fixture->desk = desk_new(&(struct desk_config){
         .enqueue = enqueue, .arg = fixture, .clock = &system_clock, .memory = memory});
 }
 
@@ -48,9 +49,10 @@ static void fixture_start(struct fixture *fixture)
 
 static void fixture_stop(struct fixture *fixture)
 {
-    operations_abandon(fixture->operations);
+    attempts_abandon(fixture->desk);
     executor_free(fixture->executor);
-    operations_free(fixture->operations);
+    attempts_abandon(fixture->desk);
+    desk_free(fixture->desk);
     ledgers_free(fixture->ledgers);
     fixture->store->ops->free(fixture->store);
     memory_medium_free(fixture->medium);
@@ -71,7 +73,7 @@ static void read_it(struct attempt *attempt)
     _cleanup_value_ const struct value *metadata =
         value_pack("{s:s, s:i}", "uid", "u", "generation", 3);
 
-    attempt_read(attempt, metadata);
+    desk_note_read(attempt->entry, metadata);
 }
 
 static int open(struct fixture *fixture, struct attempt *attempt)
@@ -92,7 +94,7 @@ static int open(struct fixture *fixture, struct attempt *attempt)
 /* Read, and its operation opened. */
 static struct attempt *begin(struct fixture *fixture, const char *key)
 {
-    struct attempt *attempt = operations_enter(fixture->operations, key);
+    struct attempt *attempt = attempt_enter(fixture->desk, DESK_SPEC, key);
 
     read_it(attempt);
     open(fixture, attempt);
@@ -107,23 +109,23 @@ static void an_attempt_lives_with_its_operation(void)
     struct attempt *attempt;
 
     fixture_start(&fixture);
-    EXPECT(!operations_enter(fixture.operations, "nonsense"), "no key");
-    attempt = operations_enter(fixture.operations, "ns/a");
+    EXPECT(!attempt_enter(fixture.desk, DESK_SPEC, "nonsense"), "no key");
+    attempt = attempt_enter(fixture.desk, DESK_SPEC, "ns/a");
     EXPECT_STR(attempt->object.namespace_name, "ns", "namespace");
     EXPECT_STR(attempt->object.name, "a", "name");
     attempt->revision = 7;
-    operations_leave(attempt);
-    attempt = operations_enter(fixture.operations, "ns/a");
+    attempt_leave(attempt);
+    attempt = attempt_enter(fixture.desk, DESK_SPEC, "ns/a");
     EXPECT_INT(attempt->revision, 0, "without an operation nothing stays");
     attempt->revision = 7;
     read_it(attempt);
     open(&fixture, attempt);
-    operations_leave(attempt);
-    EXPECT(operations_enter(fixture.operations, "ns/a") == attempt, "with one it does");
+    attempt_leave(attempt);
+    EXPECT(attempt_enter(fixture.desk, DESK_SPEC, "ns/a") == attempt, "with one it does");
     EXPECT_INT(attempt->revision, 7, "with what is known");
     attempt_end(attempt);
     EXPECT(!attempt->operation, "ended");
-    operations_leave(attempt);
+    attempt_leave(attempt);
     expect_queue(&fixture, "", "who ends it knows");
     fixture_stop(&fixture);
 }
@@ -141,7 +143,7 @@ static void what_is_planned_is_looked_at(void)
     operation_apply(attempt->operation, &(struct operation_apply){.revision = 1});
     EXPECT_INT(operation_wait(attempt->operation), OPERATION_ENDED, "ended");
     expect_queue(&fixture, "ns/a ", "ended");
-    operations_leave(attempt);
+    attempt_leave(attempt);
     fixture_stop(&fixture);
 }
 
@@ -170,7 +172,7 @@ static void what_is_superseded_is_cancelled_at_once(void)
         fixture_start(&fixture);
         attempt = begin(&fixture, "ns/a");
         other = begin(&fixture, "ns/b");
-        operations_observe(fixture.operations, "ns/a", &tellings[i].now, false);
+        desk_observe(fixture.desk, DESK_SPEC, "ns/a", &tellings[i].now, false);
         EXPECT_INT(attempt_is_outdated(attempt), tellings[i].is_outdated, tellings[i].note);
         EXPECT_INT(operation_phase(attempt->operation), expected, tellings[i].note);
         operation_error(attempt->operation, &error);
@@ -190,17 +192,17 @@ static void what_comes_while_it_is_begun_is_not_lost(void)
     struct attempt *attempt;
 
     fixture_start(&fixture);
-    attempt = operations_enter(fixture.operations, "ns/a");
-    operations_observe(fixture.operations, "ns/a", &newer, false);
+    attempt = attempt_enter(fixture.desk, DESK_SPEC, "ns/a");
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &newer, false);
     read_it(attempt);
     EXPECT_INT(open(&fixture, attempt), 0, "begun");
-    operations_leave(attempt);
-    attempt = operations_enter(fixture.operations, "ns/a");
+    attempt_leave(attempt);
+    attempt = attempt_enter(fixture.desk, DESK_SPEC, "ns/a");
     EXPECT(attempt_is_outdated(attempt), "found");
     attempt_end(attempt);
     read_it(attempt);
     EXPECT(!attempt_is_outdated(attempt), "what was told before it was read anew counts no more");
-    operations_leave(attempt);
+    attempt_leave(attempt);
     fixture_stop(&fixture);
 }
 
@@ -211,16 +213,16 @@ static void remembers_that_it_was_asked_for(void)
     struct attempt *attempt;
 
     fixture_start(&fixture);
-    operations_observe(fixture.operations, "ns/a", &same, true); /* nobody there: the queue knows */
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &same, true); /* nobody there: the queue knows */
     attempt = begin(&fixture, "ns/a");
-    EXPECT(!attempt_is_asked_for(attempt), "not yet");
-    operations_observe(fixture.operations, "ns/a", &same, true);
-    operations_observe(fixture.operations, "ns/a", &same, false);
-    EXPECT(attempt_is_asked_for(attempt), "once is enough");
+    EXPECT(!desk_is_asked_for(attempt->entry), "not yet");
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &same, true);
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &same, false);
+    EXPECT(desk_is_asked_for(attempt->entry), "once is enough");
     EXPECT(!attempt_is_outdated(attempt), "and it goes on");
     attempt_end(attempt);
-    EXPECT(!attempt_is_asked_for(attempt), "until it ends");
-    operations_leave(attempt);
+    EXPECT(!desk_is_asked_for(attempt->entry), "until it ends");
+    attempt_leave(attempt);
     fixture_stop(&fixture);
 }
 
@@ -231,7 +233,7 @@ static void at_the_end_nothing_begins_any_more(void)
 
     fixture_start(&fixture);
     one = begin(&fixture, "ns/a");
-    operations_cancel(fixture.operations, "Shutdown");
+    desk_cancel(fixture.desk, "Shutdown");
     EXPECT_INT(operation_phase(one->operation), OPERATION_ENDED, "what lives");
     late = begin(&fixture, "ns/b");
     EXPECT_INT(operation_phase(late->operation), OPERATION_ENDED, "what comes");
@@ -265,15 +267,16 @@ static void previews_are_bounded(void)
 
     fixture_start(&fixture);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
-        EXPECT_INT(attempt_reserve_preview(operations_enter(fixture.operations, rows[i].key),
+        EXPECT_INT(attempt_reserve_preview(attempt_enter(fixture.desk, DESK_RELEASE, rows[i].key),
                                            rows[i].spec),
                    rows[i].is_free, rows[i].note);
-    ended = operations_enter(fixture.operations, "a/r0");
+    ended = attempt_enter(fixture.desk, DESK_RELEASE, "a/r0");
     attempt_end(ended);
-    operations_leave(ended);
-    EXPECT(attempt_reserve_preview(operations_enter(fixture.operations, "a/r9"), "w"),
+    attempt_leave(ended);
+    EXPECT(attempt_reserve_preview(attempt_enter(fixture.desk, DESK_RELEASE, "a/r9"), "w"),
            "one ended, so there is room");
-    EXPECT(!attempt_reserve_preview(operations_enter(fixture.operations, "a/r2"), "x"), "for one");
+    EXPECT(!attempt_reserve_preview(attempt_enter(fixture.desk, DESK_RELEASE, "a/r2"), "x"),
+           "for one");
     fixture_stop(&fixture);
 }
 
@@ -287,23 +290,23 @@ static void a_preview_that_waits_keeps_what_it_waits_for(void)
 
     fixture_start(&fixture);
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-        attempt = operations_enter(fixture.operations, keys[i]);
-        operations_observe(fixture.operations, keys[i], &here, false);
+        attempt = attempt_enter(fixture.desk, DESK_RELEASE, keys[i]);
+        desk_observe(fixture.desk, DESK_RELEASE, keys[i], &here, false);
         EXPECT(!attempt_waits_for_place(attempt), "it has not asked yet");
         attempt_reserve_preview(attempt, "x");
     }
-    operations_leave(attempt);
-    attempt = operations_enter(fixture.operations, keys[2]);
+    attempt_leave(attempt);
+    attempt = attempt_enter(fixture.desk, DESK_RELEASE, keys[2]);
     EXPECT(attempt_waits_for_place(attempt), "the third");
     EXPECT(attempt_waits_for_place(attempt), "still");
-    operations_leave(operations_enter(fixture.operations, keys[0]));
+    attempt_leave(attempt_enter(fixture.desk, DESK_RELEASE, keys[0]));
     EXPECT(!attempt_waits_for_place(attempt), "one ended");
-    EXPECT_STR(attempt->preview_of, "x", "it has the place");
-    attempt = operations_enter(fixture.operations, keys[0]);
+    EXPECT(!attempt->to_preview, "it has the place");
+    attempt = attempt_enter(fixture.desk, DESK_RELEASE, keys[0]);
     EXPECT(!attempt_reserve_preview(attempt, "x"), "no more places");
-    operations_observe(fixture.operations, keys[0], &none, false);
+    desk_observe(fixture.desk, DESK_RELEASE, keys[0], &none, false);
     EXPECT(!attempt_waits_for_place(attempt), "its Release is gone: it does not wait");
-    operations_leave(attempt);
+    attempt_leave(attempt);
     fixture_stop(&fixture);
 }
 
@@ -316,22 +319,23 @@ static void what_left_for_a_moment_is_outdated(void)
                                 other = {.uid = "v", .generation = 1}, gone = {0};
 
     fixture_start(&fixture);
-    operations_observe(fixture.operations, "ns/a", &here, false);
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &here, false);
     attempt = begin(&fixture, "ns/a");
-    EXPECT(attempt_is_listed(attempt) && !attempt_has_left(attempt), "listed");
-    operations_observe(fixture.operations, "ns/a", &gone, false);
-    EXPECT(!attempt_is_listed(attempt) && attempt_has_left(attempt), "left");
+    EXPECT(desk_is_listed(attempt->entry) && !desk_has_left(attempt->entry), "listed");
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &gone, false);
+    EXPECT(!desk_is_listed(attempt->entry) && desk_has_left(attempt->entry), "left");
     EXPECT_INT(operation_wait(attempt->operation), OPERATION_ENDED, "cancelled");
-    operations_observe(fixture.operations, "ns/a", &here, false);
-    EXPECT(attempt_is_listed(attempt) && attempt_has_left(attempt), "back");
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &here, false);
+    EXPECT(desk_is_listed(attempt->entry) && desk_has_left(attempt->entry), "back");
     EXPECT(attempt_is_outdated(attempt), "and begun anew");
-    operations_observe(fixture.operations, "ns/a", &gone, false);
-    operations_observe(fixture.operations, "ns/a", &other, false);
-    EXPECT(!attempt_has_left(attempt) && attempt_is_outdated(attempt), "deleted, and another came");
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &gone, false);
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &other, false);
+    EXPECT(!desk_has_left(attempt->entry) && attempt_is_outdated(attempt),
+           "deleted, and another came");
     attempt_end(attempt);
     read_it(attempt);
     EXPECT(!attempt_is_outdated(attempt), "read anew");
-    operations_leave(attempt);
+    attempt_leave(attempt);
     fixture_stop(&fixture);
 }
 
@@ -341,11 +345,11 @@ static void what_left_for_a_moment_is_outdated(void)
 static struct attempt *reserve(struct fixture *fixture, const char *key, size_t bytes,
                                bool expected)
 {
-    struct attempt *attempt = operations_enter(fixture->operations, key);
+    struct attempt *attempt = attempt_enter(fixture->desk, DESK_SPEC, key);
 
-    EXPECT_INT(operations_reserve(attempt, bytes), expected, key);
+    EXPECT_INT(attempt_reserve(attempt, bytes), expected, key);
     if (!expected)
-        operations_leave(attempt);
+        attempt_leave(attempt);
     return attempt;
 }
 
@@ -368,17 +372,17 @@ static void what_waits_is_woken_with_its_memory(void)
     large = reserve(&fixture, "ns/large", 200, false);
     small = reserve(&fixture, "ns/small", 10, false);
     expect_queue(&fixture, "", "there is none yet");
-    EXPECT(operations_enter(fixture.operations, "ns/large") == large, "it is not forgotten");
+    EXPECT(attempt_enter(fixture.desk, DESK_SPEC, "ns/large") == large, "it is not forgotten");
     expect_waiting(large, true, "nothing got free");
-    operations_leave(large);
+    attempt_leave(large);
     attempt_end(first);
-    operations_leave(first);
+    attempt_leave(first);
     expect_queue(&fixture, "ns/large ", "it is larger than the budget: it runs alone");
     expect_waiting(small, true, "another is older");
     expect_waiting(large, false, "it was granted");
-    EXPECT(operations_reserve(large, 200), "what it asked for");
+    EXPECT(attempt_reserve(large, 200), "what it asked for");
     attempt_end(large);
-    operations_leave(large);
+    attempt_leave(large);
     expect_queue(&fixture, "ns/small ", "its turn");
     fixture_stop(&fixture);
 }
@@ -391,16 +395,16 @@ static void what_is_granted_meanwhile_stays(void)
 
     fixture_start_with(&fixture, 100);
     first = reserve(&fixture, "ns/first", 60, true);
-    attempt = operations_enter(fixture.operations, "ns/a");
-    EXPECT(!operations_reserve(attempt, 60), "no memory");
+    attempt = attempt_enter(fixture.desk, DESK_SPEC, "ns/a");
+    EXPECT(!attempt_reserve(attempt, 60), "no memory");
     attempt_end(first);
-    operations_leave(first);
+    attempt_leave(first);
     expect_queue(&fixture, "ns/a ", "granted");
     attempt_empty(attempt);
-    operations_leave(attempt);
+    attempt_leave(attempt);
     reserve(&fixture, "other/b", 60, false);
     expect_waiting(attempt, false, "it has it");
-    EXPECT(operations_reserve(attempt, 60), "and begins");
+    EXPECT(attempt_reserve(attempt, 60), "and begins");
     fixture_stop(&fixture);
 }
 
@@ -421,19 +425,19 @@ static void what_is_not_used_is_given_back(void)
         attempt = reserve(&fixture, "a/a", 60, false);
         reserve(&fixture, "b/b", 60, false);
         attempt_end(first);
-        operations_leave(first);
+        attempt_leave(first);
         expect_queue(&fixture, "a/a ", rows[i].note);
-        attempt = operations_enter(fixture.operations, "a/a");
+        attempt = attempt_enter(fixture.desk, DESK_SPEC, "a/a");
         expect_waiting(attempt, false, rows[i].note);
         if (!rows[i].failed)
             attempt_give_up_ticket(attempt);
-        operations_leave(attempt);
+        attempt_leave(attempt);
         expect_queue(&fixture, "b/b ", rows[i].note);
         reserve(&fixture, "c/c", 60, false);
         reserve(&fixture, "a/a", 60, false);
-        attempt = operations_enter(fixture.operations, "b/b");
+        attempt = attempt_enter(fixture.desk, DESK_SPEC, "b/b");
         attempt_end(attempt);
-        operations_leave(attempt);
+        attempt_leave(attempt);
         expect_queue(&fixture, rows[i].keeps_its_turn ? "a/a " : "c/c ", rows[i].note);
         fixture_stop(&fixture);
     }
@@ -447,14 +451,14 @@ static void what_changes_does_not_wait(void)
 
     fixture_start_with(&fixture, 100);
     reserve(&fixture, "other/first", 60, true);
-    attempt = operations_enter(fixture.operations, "ns/a");
+    attempt = attempt_enter(fixture.desk, DESK_SPEC, "ns/a");
     read_it(attempt);
-    EXPECT(!operations_reserve(attempt, 60), "no memory");
-    operations_leave(attempt);
-    operations_observe(fixture.operations, "ns/a",
-                       &(struct object_version){.uid = "u", .generation = 4}, false);
+    EXPECT(!attempt_reserve(attempt, 60), "no memory");
+    attempt_leave(attempt);
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a",
+                 &(struct object_version){.uid = "u", .generation = 4}, false);
     expect_waiting(attempt, false, "a newer generation");
-    EXPECT(operations_reserve(attempt, 40), "which needs less");
+    EXPECT(attempt_reserve(attempt, 40), "which needs less");
     fixture_stop(&fixture);
 }
 
@@ -464,34 +468,34 @@ static void what_was_ended_for_memory_waits_for_it(void)
 {
     struct fixture fixture;
     struct attempt *other, *attempt;
-    struct operations_stats stats;
+    struct budget_stats stats;
     struct error error = {0};
 
     fixture_start_with(&fixture, 1000);
     other = reserve(&fixture, "ns/other", 150, true);
     attempt = reserve(&fixture, "ns/a", 50, true);
-    EXPECT_INT(operations_grow(attempt, 80, &error), 0, "less than twice its estimate");
-    operations_stats(fixture.operations, &stats);
-    EXPECT_INT((long long)stats.reserved_bytes, 230, "which is reserved");
-    EXPECT_INT(operations_grow(attempt, 120, &error), ERR_UNAVAILABLE, "more than there is");
+    EXPECT_INT(attempt_grow(attempt, 80, &error), 0, "less than twice its estimate");
+    budget_stats(desk_budget(fixture.desk, DESK_SPEC), &stats);
+    EXPECT_INT((long long)stats.reserved, 230, "which is reserved");
+    EXPECT_INT(attempt_grow(attempt, 120, &error), ERR_UNAVAILABLE, "more than there is");
     EXPECT_STR(error.reason, "MemoryExceeded", error.message);
-    operations_leave(attempt);
-    EXPECT(operations_enter(fixture.operations, "ns/a") == attempt, "it is not forgotten");
-    EXPECT(!operations_reserve(attempt, 50), "it waits for 120");
-    operations_leave(attempt);
+    attempt_leave(attempt);
+    EXPECT(attempt_enter(fixture.desk, DESK_SPEC, "ns/a") == attempt, "it is not forgotten");
+    EXPECT(!attempt_reserve(attempt, 50), "it waits for 120");
+    attempt_leave(attempt);
     expect_queue(&fixture, "", "there is no more");
     attempt_end(other);
-    operations_leave(other);
+    attempt_leave(other);
     expect_queue(&fixture, "ns/a ", "now there is");
-    attempt = operations_enter(fixture.operations, "ns/a");
-    EXPECT(operations_reserve(attempt, 50), "it begins");
-    operations_stats(fixture.operations, &stats);
-    EXPECT_INT((long long)stats.reserved_bytes, 120, "with what it needs");
-    EXPECT_INT(operations_grow(attempt, 251, &error), ERR_TOO_LARGE, "more than there ever is");
+    attempt = attempt_enter(fixture.desk, DESK_SPEC, "ns/a");
+    EXPECT(attempt_reserve(attempt, 50), "it begins");
+    budget_stats(desk_budget(fixture.desk, DESK_SPEC), &stats);
+    EXPECT_INT((long long)stats.reserved, 120, "with what it needs");
+    EXPECT_INT(attempt_grow(attempt, 251, &error), ERR_TOO_LARGE, "more than there ever is");
     EXPECT_INT((long long)attempt->needed, 120, "which is not waited for");
     attempt_end(attempt);
     EXPECT_INT((long long)attempt->needed, 0, "no attempt follows");
-    operations_leave(attempt);
+    attempt_leave(attempt);
     fixture_stop(&fixture);
 }
 
@@ -505,7 +509,7 @@ static void no_state_is_read_without_memory(void)
 
     fixture_start_with(&fixture, 100);
     reserve(&fixture, "other/a", 100, true);
-    attempt = operations_enter(fixture.operations, "ns/a");
+    attempt = attempt_enter(fixture.desk, DESK_SPEC, "ns/a");
     config.executor = fixture.executor;
     config.ledgers = fixture.ledgers;
     config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
@@ -526,6 +530,7 @@ static void a_retry_is_later_for_the_same_failure(void)
     struct error failure = {0};
     struct release_subject subject = {.generation = 3};
     struct object_version same = {.uid = "u", .generation = 3};
+    struct operation_config config = {0};
 
     fixture_start(&fixture);
     attempt = begin(&fixture, "ns/a");
@@ -556,19 +561,20 @@ static void a_retry_is_later_for_the_same_failure(void)
     attempt->run.subject.generation = 4;
     attempt_retry(attempt, &failure, &result);
     EXPECT(result.is_new_failure, "of another generation");
-    operations_on_landed(fixture.operations, &attempt->object);
+    desk_expect_landing(attempt->entry, &config);
+    config.on_landed(config.landed_arg, &attempt->object);
     attempt_retry(attempt, &failure, &result);
     EXPECT_INT(result.kind, RECONCILE_AFTER, "a call has landed");
     EXPECT_INT(result.after, 0, "at once");
     EXPECT_INT(result.priority, WORKQUEUE_RETRY, "as a retry");
-    operations_observe(fixture.operations, "ns/a", &same, true);
+    desk_observe(fixture.desk, DESK_SPEC, "ns/a", &same, true);
     attempt_retry(attempt, &failure, &result);
     EXPECT_INT(result.kind, RECONCILE_AFTER, "somebody asked for it");
     EXPECT_INT(result.after, 0, "at once");
     EXPECT_INT(result.priority, WORKQUEUE_CHANGE, "as a change");
     attempt_check_later(attempt, &result);
     EXPECT_INT(result.after, 0, "after a success, too");
-    operations_leave(attempt);
+    attempt_leave(attempt);
     fixture_stop(&fixture);
 }
 
@@ -581,6 +587,11 @@ static void expect_count(struct metrics *metrics, const char *labels, const char
     EXPECT(strstr(text.data, line), line);
 }
 
+static void note(struct desk *desk, const char *name, const char *ready, const char *reason)
+{
+    desk_note_ready(desk, &(struct spec_key){"a", name}, ready, reason);
+}
+
 static void counts_listed_objects_by_what_ready_says(void)
 {
     static const char good[] = "ready=\"True\",reason=\"ReconciliationSucceeded\"";
@@ -588,30 +599,31 @@ static void counts_listed_objects_by_what_ready_says(void)
     static const char other[] = "ready=\"Unknown\",reason=\"Other\"";
     _cleanup_(metrics_free_p) struct metrics *metrics = metrics_new();
     struct object_version there = {.uid = "u", .generation = 1}, gone = {0};
-    struct operations *operations = operations_new(&(struct operations_config){
+    struct desk *desk = desk_new(&(struct desk_config){
         .enqueue = enqueue,
         .clock = &system_clock,
-        .objects = metrics_gauge(metrics, "kusion_specs", "Specs.", "ready", "reason", NULL)});
+        .specs = metrics_gauge(metrics, "kusion_specs", "Specs.", "ready", "reason", NULL)});
 
-    operations_note(operations, "a/nobody", "True", "ReconciliationSucceeded"); /* not listed */
-    operations_observe(operations, "a/one", &there, false);
-    operations_observe(operations, "a/two", &there, false);
-    operations_note(operations, "a/one", NULL, NULL);
-    operations_note(operations, "a/one", "True", "ReconciliationSucceeded");
-    operations_note(operations, "a/one", "True", "ReconciliationSucceeded");
-    operations_note(operations, "a/two", "False", "InvalidSpec");
+    note(desk, "nobody", "True", "ReconciliationSucceeded"); /* not listed */
+    desk_observe(desk, DESK_SPEC, "a/one", &there, false);
+    desk_observe(desk, DESK_SPEC, "a/two", &there, false);
+    note(desk, "one", NULL, NULL);
+    note(desk, "one", "True", "ReconciliationSucceeded");
+    note(desk, "one", "True", "ReconciliationSucceeded");
+    note(desk, "two", "False", "InvalidSpec");
     expect_count(metrics, good, "1");
     expect_count(metrics, bad, "1");
-    operations_note(operations, "a/two", "True", "ReconciliationSucceeded");
+    note(desk, "two", "True", "ReconciliationSucceeded");
     expect_count(metrics, good, "2");
     expect_count(metrics, bad, "0");
-    operations_note(operations, "a/two", "perhaps", "OfAWebhook");
+    note(desk, "two", "perhaps", "Other");
     expect_count(metrics, other, "1");
-    operations_observe(operations, "a/two", &gone, false);
-    operations_observe(operations, "a/two", &gone, false);
+    desk_observe(desk, DESK_SPEC, "a/two", &gone, false);
+    desk_observe(desk, DESK_SPEC, "a/two", &gone, false);
     expect_count(metrics, good, "1");
     expect_count(metrics, other, "0");
-    operations_free(operations);
+    attempts_abandon(desk);
+    desk_free(desk);
 }
 
 static void what_is_approved_is_reserved(void)
@@ -630,7 +642,7 @@ static void what_is_approved_is_reserved(void)
     fixture_start_with(&fixture, 1 << 20);
     config.executor = fixture.executor;
     config.ledgers = fixture.ledgers;
-    attempt = operations_enter(fixture.operations, "ns/a");
+    attempt = attempt_enter(fixture.desk, DESK_SPEC, "ns/a");
     config.scope = (struct runtime_scope){.key = attempt->object, .spec_uid = "u"};
     EXPECT_INT(attempt_open(attempt, &config, NULL, NULL), 0, "without an approved plan");
     before = attempt->reservation.bytes;
@@ -643,7 +655,7 @@ static void what_is_approved_is_reserved(void)
     fixture_stop(&fixture);
 }
 
-SUITE(operations, TEST(counts_listed_objects_by_what_ready_says),
+SUITE(attempt, TEST(counts_listed_objects_by_what_ready_says),
       TEST(a_retry_is_later_for_the_same_failure), TEST(an_attempt_lives_with_its_operation),
       TEST(what_is_planned_is_looked_at), TEST(what_is_superseded_is_cancelled_at_once),
       TEST(what_comes_while_it_is_begun_is_not_lost), TEST(remembers_that_it_was_asked_for),

@@ -27,8 +27,8 @@
  * Thread-safe. The budget's lock is taken after those of the table and of an operation. With it,
  * only wake() takes another one, that of the queue.
  */
-#ifndef CONTROLLER_RECONCILE_BUDGET_H
-#define CONTROLLER_RECONCILE_BUDGET_H
+#ifndef CONTROLLER_DESK_BUDGET_H
+#define CONTROLLER_DESK_BUDGET_H
 
 #include <pthread.h>
 

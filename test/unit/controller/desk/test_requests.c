@@ -1,12 +1,14 @@
 /* Which of the Releases by which people ask for something is the newest. */
-#include "controller/reconcile/requests.h"
+#include "controller/desk/requests.h"
 
-#include "controller/reconcile/hold.h"
 #include "engine/base/str.h"
 #include "test/unit/suite.h"
 
 #define EARLY "2026-01-02T03:04:05Z"
 #define LATE  "2026-01-02T03:04:06Z"
+
+static const struct spec_key web = {"team", "web"}, elsewhere = {"other", "web"};
+static const struct desk_config config; /* nothing is put into a queue */
 
 /* Of Spec "web", unless `spec` says another one. */
 struct row {
@@ -20,7 +22,7 @@ struct row {
         .version = (its_version)__VA_OPT__(, ) __VA_ARGS__                   \
     }
 
-static void add(struct requests *requests, const struct row *row)
+static void add(struct desk *desk, const struct row *row)
 {
     _cleanup_(request_done) struct request request = {.release = str_new(row->release),
                                                       .uid = str_new(row->uid),
@@ -32,16 +34,23 @@ static void add(struct requests *requests, const struct row *row)
     const struct spec_key spec = {row->namespace_name ? row->namespace_name : "team",
                                   row->spec ? row->spec : "web"};
 
-    requests_add(requests, &spec, &request);
+    desk_add_request(desk, &spec, &request);
 }
 
-static void expect_newest(struct requests *requests, const char *uid, const char *note)
+static void expect_newest(struct desk *desk, const char *uid, const char *note)
 {
-    static const struct spec_key web = {"team", "web"};
     _cleanup_(request_done) struct request newest = {0};
 
-    EXPECT(requests_newest(requests, &web, &newest) == (uid != NULL), note);
+    EXPECT(desk_newest_request(desk, &web, NULL, &newest) == (uid != NULL), note);
     EXPECT_STR(newest.uid, uid, note);
+}
+
+static void drop(struct desk *desk, const char *release)
+{
+    _cleanup_free_ char *spec =
+        desk_drop_request(desk, &(struct spec_key){web.namespace_name, release});
+
+    EXPECT_STR(spec, web.name, "it was of that Spec");
 }
 
 static void finds_the_newest(void)
@@ -97,16 +106,15 @@ static void finds_the_newest(void)
          "1",
          NULL},
     };
-    static const struct spec_key web = {"team", "web"};
 
     for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
-        _cleanup_(requests_free_p) struct requests *requests = requests_new();
+        _cleanup_(desk_free_p) struct desk *desk = desk_new(&config);
         _cleanup_(request_done) struct request other = {0};
 
         for (size_t r = 0; r < ARRAY_SIZE(tables[i].rows) && tables[i].rows[r].release; r++)
-            add(requests, &tables[i].rows[r]);
-        expect_newest(requests, tables[i].newest, tables[i].note);
-        EXPECT(requests_other(requests, &web, tables[i].newest, &other) ==
+            add(desk, &tables[i].rows[r]);
+        expect_newest(desk, tables[i].newest, tables[i].note);
+        EXPECT(desk_newest_request(desk, &web, tables[i].newest, &other) ==
                    (tables[i].other != NULL),
                tables[i].note);
         EXPECT_STR(other.uid, tables[i].other, tables[i].note);
@@ -115,67 +123,37 @@ static void finds_the_newest(void)
 
 static void drops_by_name(void)
 {
-    _cleanup_(requests_free_p) struct requests *requests = requests_new();
+    _cleanup_(desk_free_p) struct desk *desk = desk_new(&config);
     _cleanup_(request_done) struct request found = {0};
 
-    add(requests, &(struct row)ROW("a", "1", EARLY, "7"));
-    add(requests, &(struct row)ROW("b", "2", LATE, "8"));
-    add(requests, &(struct row)ROW("b", "3", LATE, "9", .namespace_name = "other"));
-    requests_drop(requests, "team", "b");
-    expect_newest(requests, "1", "the one that is left");
-    EXPECT(requests_find(requests, "3", &found) && found.to_revision == 3, "elsewhere");
-    EXPECT(!requests_find(requests, "2", NULL), "dropped");
-    requests_drop(requests, "team", "a");
-    expect_newest(requests, NULL, "none is left");
+    add(desk, &(struct row)ROW("a", "1", EARLY, "7"));
+    add(desk, &(struct row)ROW("b", "2", LATE, "8"));
+    add(desk, &(struct row)ROW("b", "3", LATE, "9", .namespace_name = "other"));
+    drop(desk, "b");
+    expect_newest(desk, "1", "the one that is left");
+    EXPECT(desk_find_request(desk, &elsewhere, "3", &found) && found.to_revision == 3, "elsewhere");
+    EXPECT(!desk_find_request(desk, &web, "2", NULL), "dropped");
+    drop(desk, "a");
+    expect_newest(desk, NULL, "none is left");
 }
 
 /* Its Release was read before it ended, and is added after that. */
 static void one_that_ended_does_not_come_back(void)
 {
-    static const struct spec_key web = {"team", "web"};
     static const struct row undo = ROW("a", "1", LATE, "8"), destroy = ROW("b", "2", EARLY, "7");
-    _cleanup_(requests_free_p) struct requests *requests = requests_new();
+    _cleanup_(desk_free_p) struct desk *desk = desk_new(&config);
     _cleanup_(request_done) struct request found = {0};
 
-    add(requests, &undo);
-    add(requests, &destroy);
-    requests_end(requests, "1");
-    add(requests, &undo);
-    expect_newest(requests, "2", "the one that is left");
-    EXPECT(!requests_other(requests, &web, "2", NULL), "there is no other");
-    requests_drop(requests, "team", "a");
-    add(requests, &(struct row)ROW("a", "3", LATE, "9"));
-    requests_end(requests, "1");
-    expect_newest(requests, "3", "another one of its name");
+    add(desk, &undo);
+    add(desk, &destroy);
+    desk_end_request(desk, &web, "1");
+    add(desk, &undo);
+    expect_newest(desk, "2", "the one that is left");
+    EXPECT(!desk_newest_request(desk, &web, "2", NULL), "there is no other");
+    drop(desk, "a");
+    add(desk, &(struct row)ROW("a", "3", LATE, "9"));
+    desk_end_request(desk, &web, "1");
+    expect_newest(desk, "3", "another one of its name");
 }
 
-static void a_hold_is_of_one_generation(void)
-{
-    static const struct {
-        enum release_operation operation;
-        const char *uid;
-        int64_t generation;
-        bool is_in_force;
-        const char *reason;
-    } rows[] = {
-        {RELEASE_APPLY, "1", 4, false, "RolledBack"},
-        {RELEASE_ROLLBACK, "1", 4, true, "RolledBack"},
-        {RELEASE_DESTROY, "1", 4, true, "Destroyed"},
-        {RELEASE_DESTROY, "1", 3, false, "Destroyed"},
-        {RELEASE_DESTROY, "1", 5, false, "Destroyed"},
-        {RELEASE_DESTROY, "2", 4, false, "Destroyed"},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct hold hold = {.operation = rows[i].operation,
-                            .spec_uid = str_new(rows[i].uid),
-                            .generation = rows[i].generation};
-
-        EXPECT_INT(hold_is_in_force(&hold, "1", 4), rows[i].is_in_force, rows[i].reason);
-        EXPECT_STR(hold_reason(&hold), rows[i].reason, "reason");
-        hold_done(&hold);
-    }
-}
-
-SUITE(requests, TEST(finds_the_newest), TEST(drops_by_name),
-      TEST(one_that_ended_does_not_come_back), TEST(a_hold_is_of_one_generation))
+SUITE(desk, TEST(finds_the_newest), TEST(drops_by_name), TEST(one_that_ended_does_not_come_back))

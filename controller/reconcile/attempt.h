@@ -1,11 +1,9 @@
 /*
- * The table of operations: by the key of the object that each was begun for.
- *
  * An attempt is what the reconciles of one key share: the object as it was read, its operation, the
- * Release of the operation, and when a status was last written. An attempt exists while its key is
+ * Release of the operation, and when a status was last written. It exists while its key is
  * reconciled, and afterwards as long as it has an operation, waits for memory, or rests after an
  * eviction, and until the next one after an operation that was ended because it needed more memory.
- * One reconcile at a time uses it.
+ * The desk keeps it meanwhile (desk.h). One reconcile at a time uses it.
  *
  * An operation puts its key into the queue when it is planned and when it has ended. So does a call
  * that lands after its operation ended.
@@ -17,25 +15,14 @@
  * If the budget chooses a parked operation, the reconcile of its key evicts it: State is saved, and
  * the operation is freed. Its Release stays as it is. The attempt rests for a while, and then
  * begins again as after a restart of the process.
- *
- * operations_observe() tells the table what the watch reports. If the object has a newer
- * generation, is being deleted, or is not listed any more, its operation is cancelled at once, and
- * the next reconcile finds the attempt outdated. The table knows which keys are listed. An object
- * that is not listed may be deleted, or may belong to another controller now
- * (--watch-label-selector).
- *
- * Thread-safe. Operations are cancelled with the table's lock held. So their callbacks may post to
- * the queue, but must not call the table.
  */
-#ifndef CONTROLLER_RECONCILE_OPERATIONS_H
-#define CONTROLLER_RECONCILE_OPERATIONS_H
+#ifndef CONTROLLER_RECONCILE_ATTEMPT_H
+#define CONTROLLER_RECONCILE_ATTEMPT_H
 
-#include "controller/reconcile/budget.h"
+#include "controller/desk/desk.h"
 #include "controller/reconcile/progress.h"
 #include "controller/reconcile/run.h"
 #include "engine/operation/operation.h"
-
-struct metric;
 
 enum attempt_kind {
     ATTEMPT_NEW,            /* the first one of this generation: it gets a Release */
@@ -48,50 +35,30 @@ enum attempt_kind {
                                written */
 };
 
-/* Which object a key stands for. */
-struct object_version {
-    const char *uid; /* NULL: there is none */
-    int64_t generation;
-    bool is_deleting;
-    /* Only of operations_observe(): */
-    bool is_new;         /* the operator has not touched it yet */
-    const char *version; /* its resourceVersion; NULL: not known */
-};
-
 struct attempt {
-    struct operations *table;
-    char *key;              /* "namespace/name" */
-    struct spec_key object; /* the same, taken apart */
-    char *names;            /* what `object` borrows */
-    char *shown; /* resourceVersion that the watch had shown before this reconcile; NULL: none */
-    bool is_new; /* the watch has just reported it as new */
-
-    /* With the table's lock. */
-    struct object_version read, observed; /* their uids are owned */
-    bool was_observed;
-    bool has_left;     /* since it was read, it was not listed, at least for a moment */
-    char *preview_of;  /* the name of the Spec; NULL: it is no Preview, or has not begun */
-    char *to_preview;  /* the same, of a Preview that asked for a place in vain; NULL: it did not */
-    bool is_asked_for; /* somebody requested a reconcile since the attempt began */
+    struct desk_entry *entry; /* of its key */
+    struct spec_key object;   /* its key; borrowed from the entry */
+    char *to_preview; /* the Spec, of a Preview that asked for a place in vain; NULL: it did not */
 
     struct reservation reservation; /* of memory, for its operation; the budget's */
 
-    /* Of the reconcile. Only operations.c changes `operation`, with the table's lock. */
-    struct operation *operation; /* NULL: there is none */
-    struct ledger *ledger;       /* open State, from before there is an operation; or NULL */
+    struct operation *operation; /* NULL: there is none. Only attempt.c sets it */
+    struct errand *errand; /* what the operation does for it (errand.h), which owns it; or NULL */
+    bool is_exported;      /* the state file of Terraform is written, or must not be waited for */
+    struct ledger *ledger; /* open State, from before there is an operation; or NULL */
     char *superseded_by; /* why the operation ends before its time, though its object is as it was;
                             NULL: it does not */
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
-    bool is_first;           /* the object had no finalizer: nothing was ever begun for it */
-    struct release *release; /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
+    bool is_first;            /* the object had no finalizer: nothing was ever begun for it */
+    struct release *release;  /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
     struct release *rejected; /* the newest, of which a person rejected the plan; NULL: it is not */
     struct release_revisions revisions; /* that the history had when it was asked */
     bool knows_revisions;               /* it was asked */
     bool knows_state; /* State has all that the status tells of (recall.h): it may be reported */
     int64_t revision;
-    char digest[HASH_HEX_SIZE]; /* of the plan; of the approved one, if there is one */
+    char digest[HASH_HEX_SIZE];       /* of the plan; of the approved one, if there is one */
     struct approved_plan *approved;   /* what the operation may carry out; NULL: see approval.h */
     struct release_approval approval; /* of `approved` */
     bool is_approval_spent;           /* the one in the Spec does not hold any more (approval.h) */
@@ -118,26 +85,8 @@ static inline bool attempt_is_correction(const struct attempt *attempt)
 #define EVICTED_FIRST 30000
 #define EVICTED_MOST  300000
 
-struct operations_config {
-    void (*enqueue)(void *arg, const char *key); /* posts and returns; any thread */
-    void *arg;
-    const struct clock_source *clock;
-    size_t memory; /* bytes, the budget of all operations together; 0: without a bound */
-    struct metric *objects; /* gauge by the status and reason of Ready; NULL: not counted */
-};
-
-struct operations *operations_new(const struct operations_config *config);
-/* Ends all attempts without writing a status. Only when no reconcile runs any more; calls in flight
- * continue. */
-void operations_abandon(struct operations *operations);
-/* Only when no call is in flight any more. */
-void operations_free(struct operations *operations);
-DEFINE_CLEANUP(struct operations *, operations_free)
-
-/* ---- For the reconcile of a key ---- */
-
 /* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
-struct attempt *operations_enter(struct operations *operations, const char *key);
+struct attempt *attempt_enter(struct desk *desk, enum desk_kind kind, const char *key);
 /* An attempt that had an operation has none after a reconcile that gave `r` and `result`. True: the
  * operation came to its end. False: it goes on later, or is tried again. */
 static inline bool attempt_came_to_end(int r, const struct reconcile_result *result)
@@ -147,11 +96,10 @@ static inline bool attempt_came_to_end(int r, const struct reconcile_result *res
 /* Frees the attempt, unless it has an operation, rests, has a ticket, needs more memory, or waits
  * for a place as a Preview. Without an operation it keeps nothing that it has read, and gives back
  * what it has reserved, unless that was granted after it had asked in vain. */
-void operations_leave(struct attempt *attempt);
-
-/* Previews that may run at once: they hold memory, and a tenant can create any number. */
-#define PREVIEWS_OF_SPEC      2
-#define PREVIEWS_OF_NAMESPACE 8
+void attempt_leave(struct attempt *attempt);
+/* Ends and frees all attempts without writing a status. Only when no reconcile runs any more; calls
+ * in flight continue. */
+void attempts_abandon(struct desk *desk);
 
 /* True: the attempt may begin a Preview of that Spec, and counts as one of its Spec and its
  * namespace until it ends. False: as many run already as may. */
@@ -170,31 +118,16 @@ void attempt_give_up_ticket(struct attempt *attempt);
 /* Replaces the estimate of a planned operation by what it holds. */
 void attempt_measure(struct attempt *attempt);
 
-/* object: as it was read now; NULL: the API server says that there is none. ERR_UNAVAILABLE, with
- * the reason StaleAnswer: the watch had shown a newer version before this reconcile, or still shows
- * the object. Then the answer comes from a cache, or the API server's data was restored from a
- * backup: after half a minute, the answer counts. */
-int attempt_check_answer(struct attempt *attempt, const struct value *object, struct error *error);
-/* Notes which version of the object the attempt acts on. */
-void attempt_read(struct attempt *attempt, const struct value *metadata);
-/* Reserves memory for an operation, and opens it. The table sets its callbacks. The first estimate
+/* Reserves memory for an operation, and opens it, with callbacks of its own. The first estimate
  * is made from the Spec (NULL: everything is to be deleted), the second one from State, too; the
  * approved plan counts as it is. 1: there is no memory, and the attempt waits without an operation.
  * Errors: operation_new()'s. */
 int attempt_open(struct attempt *attempt, const struct operation_config *config,
                  const struct spec *spec, struct error *error);
+/* desk_is_outdated(), or superseded_by is set. */
 bool attempt_is_outdated(struct attempt *attempt);
-/* Outdated because its object was not listed, even if the same object is listed again. */
-bool attempt_has_left(struct attempt *attempt);
-/* The key is listed now. */
-bool attempt_is_listed(struct attempt *attempt);
 /* Why it is outdated, for messages; free() it. */
 char *attempt_outdated_by(struct attempt *attempt);
-/* Somebody requested a reconcile since the attempt began. */
-bool attempt_is_asked_for(struct attempt *attempt);
-/* Since the attempt's operation was opened, a call of an earlier operation has landed: what waited
- * for that call can be planned now. */
-bool attempt_has_seen_landing(struct attempt *attempt);
 /* When it is checked again after a success: after `interval`; at once if somebody asked for it. */
 void attempt_check_later(struct attempt *attempt, struct reconcile_result *ret);
 /* When it is tried again after the failure, which its status does not have yet: after
@@ -217,28 +150,9 @@ void attempt_empty(struct attempt *attempt);
 /* Frees all that it has. Its operation is abandoned. */
 void attempt_end(struct attempt *attempt);
 
-/* ---- For all threads ---- */
-
-/* The watch reports the object of the key; now->uid NULL: it is not listed any more. is_asked_for:
- * somebody requested a reconcile, though nothing may have changed. */
-void operations_observe(struct operations *operations, const char *key,
-                        const struct object_version *now, bool is_asked_for);
-/* The watch lists the object of the key. */
-bool operations_lists(struct operations *operations, const char *key);
-/* Somebody requests a reconcile: puts the key into the queue. If an attempt goes on, another one
- * comes when it has ended. */
-void operations_request(struct operations *operations, const char *key);
-/* What the condition Ready of a listed key says, for the gauge of objects. NULL, NULL: nothing. */
-void operations_note(struct operations *operations, const char *key, const char *ready,
-                     const char *reason);
-struct operations_stats {
-    size_t parked, parked_bytes; /* operations that wait for their resources, and their memory */
-    size_t waiting;              /* operations that wait for memory */
-    size_t reserved_bytes;       /* of the running operations */
-};
-void operations_stats(struct operations *operations, struct operations_stats *ret);
-
-/* Cancels all operations, and each one that is opened later. reason: in static storage. */
-void operations_cancel(struct operations *operations, const char *reason);
+/* Reserves so many bytes for the attempt's operation. False: the attempt waits. */
+bool attempt_reserve(struct attempt *attempt, size_t bytes);
+/* reserve() of its operation; arg: the attempt. */
+int attempt_grow(void *arg, size_t bytes, struct error *error);
 
 #endif

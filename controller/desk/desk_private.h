@@ -1,0 +1,104 @@
+/* Shared by the files of the desk. Everything is read and changed with its lock. */
+#ifndef CONTROLLER_DESK_DESK_PRIVATE_H
+#define CONTROLLER_DESK_DESK_PRIVATE_H
+
+#include "controller/desk/desk.h"
+#include "controller/desk/requests.h"
+#include "engine/base/hash.h"
+#include "engine/base/locked.h"
+#include "engine/base/strmap.h"
+
+/* The entries of one kind. */
+struct desk_table {
+    struct desk *desk;
+    enum desk_kind kind;
+    struct strmap entries; /* by key */
+    struct budget budget;  /* of memory; with a lock of its own */
+};
+
+struct desk {
+    struct desk_config config;
+    pthread_mutex_t lock;
+    struct desk_table tables[DESK_KINDS];
+    struct strmap previews;  /* by namespace: struct previews, where some run */
+    const char *why_no_more; /* NULL: operations may be begun */
+    bool knows_documents;
+};
+
+/* A request, as long as its Release may be read and added again. */
+struct asked {
+    struct request request;
+    bool has_ended;
+    struct asked *next;
+};
+
+/* A document under a Release's name. */
+struct kept {
+    enum document_kind kind;
+    struct desk_entry *release, *spec;
+    struct kept *next, *next_of_spec;
+};
+
+struct desk_entry {
+    struct desk_table *table;
+    char *key;   /* "namespace/name" */
+    char *names; /* what `object` borrows */
+    struct spec_key object;
+
+    /* What the watch shows. */
+    bool is_listed;
+    char *version;              /* resourceVersion; NULL: not known */
+    bool is_new;                /* and no reconcile has begun since */
+    int64_t refused_since;      /* ms, monotonic: answers that are older; 0: there was none */
+    const char *ready, *reason; /* of its condition Ready, as labels; NULL: not noted */
+
+    /* The try. */
+    struct attempt *attempt;
+    char *shown; /* `version` when the reconcile began; only the reconcile reads these two */
+    bool was_new;
+    struct object_version read, observed; /* their uids are owned */
+    bool was_observed, has_left;
+    bool is_asked_for;
+    struct operation *operation;
+    struct desk_entry *preview_of; /* the Spec */
+    bool has_landed;
+
+    /* Of a Spec. */
+    struct asked *asked; /* newest first */
+    struct kept *documents_of_spec;
+    bool knows_recorded;
+    char recorded[HASH_HEX_SIZE]; /* if that is known: the last one that was kept; "": none is */
+    size_t n_recorded;            /* since the last sweep */
+    bool was_swept;               /* by this process */
+    bool is_collected;
+    char *exported; /* NULL: nothing is known */
+    unsigned n_previews;
+    struct desk_entry **finished; /* Releases */
+    size_t n_finished, finished_capacity;
+
+    /* Of a Release. */
+    struct desk_entry *asks; /* the Spec that has its request */
+    struct kept *documents;
+    struct desk_entry *finished_of; /* the Spec; "namespace/" of those whose Spec did not exist */
+    int64_t ended_at;               /* ms since 1970 */
+    bool is_surplus;                /* it has ended, and is to go */
+};
+
+/* ---- With the lock ---- */
+
+/* NULL: nothing is known of it. */
+struct desk_entry *desk_find(struct desk *desk, enum desk_kind kind, const struct spec_key *object);
+/* The same; made if there is none. */
+struct desk_entry *desk_get(struct desk *desk, enum desk_kind kind, const struct spec_key *object);
+/* NULL: the key is not "namespace/name". */
+struct desk_entry *desk_get_key(struct desk *desk, enum desk_kind kind, const char *key);
+/* Frees the entry if there is nothing to know of it. NULL is accepted. */
+void desk_tidy(struct desk_entry *entry);
+
+/* Puts the key into the queue: somebody asks for it. */
+void desk_ask(struct desk_entry *entry);
+
+void object_version_done(struct object_version *version);
+void asked_free(struct asked *asked);
+
+#endif

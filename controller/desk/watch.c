@@ -1,0 +1,217 @@
+/* What the watch shows of an object, and what was read of it. */
+#include "controller/desk/desk_private.h"
+#include "controller/serve/metrics.h"
+#include "engine/base/mem.h"
+#include "engine/base/str.h"
+#include "runtimes/kubernetes/client/resource_version.h"
+
+/* ms until an answer counts that is older than what the watch has shown. */
+#define STALE_TIME 30000
+
+/* ---- How many are ready ---- */
+
+static void count_ready(const struct desk_entry *entry, double by)
+{
+    struct metric *specs = entry->table->desk->config.specs;
+
+    if (specs && entry->table->kind == DESK_SPEC && entry->reason)
+        metric_add(specs, by, entry->ready, entry->reason, NULL);
+}
+
+/* One of the three, in static storage. */
+static const char *ready_label(const char *ready)
+{
+    return str_equal(ready, "True") ? "True" : str_equal(ready, "False") ? "False" : "Unknown";
+}
+
+void desk_note_ready(struct desk *desk, const struct spec_key *spec, const char *ready,
+                     const char *reason)
+{
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
+
+    if (entry && entry->is_listed) {
+        count_ready(entry, -1);
+        entry->ready = ready_label(ready);
+        entry->reason = reason;
+        count_ready(entry, 1);
+    }
+}
+
+/* ---- Versions ---- */
+
+void object_version_done(struct object_version *version)
+{
+    free((char *)(uintptr_t)version->uid);
+    *version = (struct object_version){0};
+}
+
+static void version_copy(struct object_version *to, const struct object_version *from)
+{
+    object_version_done(to);
+    *to = (struct object_version){.uid = str_new(from->uid),
+                                  .generation = from->generation,
+                                  .is_deleting = from->is_deleting};
+}
+
+static bool is_outdated(const struct desk_entry *entry)
+{
+    const struct object_version *read = &entry->read, *observed = &entry->observed;
+
+    return entry->has_left ||
+           (entry->was_observed &&
+            (!str_equal(observed->uid, read->uid) || observed->generation > read->generation ||
+             (observed->is_deleting && !read->is_deleting)));
+}
+
+/* ---- The watch ---- */
+
+static void list(struct desk_entry *entry, const struct object_version *now)
+{
+    entry->is_listed = true;
+    entry->is_new = entry->is_new || now->is_new;
+    free(entry->version);
+    entry->version = str_new(now->version);
+}
+
+static void unlist(struct desk_entry *entry)
+{
+    count_ready(entry, -1);
+    entry->is_listed = entry->is_new = false;
+    entry->ready = entry->reason = NULL;
+    entry->refused_since = 0;
+    free(TAKE(entry->version));
+}
+
+void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
+                  const struct object_version *now, bool is_asked_for)
+{
+    LOCKED(&desk->lock);
+    struct desk_entry *entry = desk_get_key(desk, kind, key);
+
+    if (now->uid)
+        list(entry, now);
+    else
+        unlist(entry);
+    entry->has_left = entry->has_left || !now->uid;
+    version_copy(&entry->observed, now);
+    entry->was_observed = true;
+    entry->is_asked_for = entry->is_asked_for || is_asked_for;
+    if (entry->operation && is_outdated(entry))
+        operation_cancel(entry->operation, "Superseded");
+    desk_tidy(entry);
+}
+
+bool desk_lists(struct desk *desk, enum desk_kind kind, const struct spec_key *object)
+{
+    LOCKED(&desk->lock);
+    const struct desk_entry *entry = desk_find(desk, kind, object);
+
+    return entry && entry->is_listed;
+}
+
+bool desk_is_listed(struct desk_entry *entry)
+{
+    return desk_lists(entry->table->desk, entry->table->kind, &entry->object);
+}
+
+const char *desk_new_version(const struct desk_entry *entry)
+{
+    return entry->was_new ? entry->shown : NULL;
+}
+
+/* ---- What is read ---- */
+
+/* False: the answer is what counts from now on. */
+static bool is_refused(struct desk_entry *entry, const char *version)
+{
+    const struct clock_source *clock = entry->table->desk->config.clock;
+    int64_t now = clock->monotonic(clock);
+
+    if (!entry->refused_since)
+        entry->refused_since = now;
+    if (now - entry->refused_since < STALE_TIME)
+        return true;
+    entry->refused_since = 0;
+    free(entry->version);
+    entry->version = str_new(version);
+    return false;
+}
+
+/* version NULL: the object is not there. */
+static int check_version(struct desk_entry *entry, const char *version, struct error *error)
+{
+    if (!entry->is_listed)
+        return 0;
+    if (version && kube_compare_versions(version, entry->shown) >= 0) {
+        entry->refused_since = 0;
+        return 0;
+    }
+    if (!is_refused(entry, version))
+        return 0;
+    return err_set(error, ERR_UNAVAILABLE, "StaleAnswer",
+                   "the API server answered with %s%s, and its watch has shown version %s: a cache "
+                   "may be in between, or a backup was restored",
+                   version ? "version " : "nothing", version ? version : "",
+                   entry->shown ? entry->shown : "none");
+}
+
+int desk_check_answer(struct desk_entry *entry, const struct value *object, struct error *error)
+{
+    LOCKED(&entry->table->desk->lock);
+    const char *version = value_get_string(value_get(object, "metadata"), "resourceVersion");
+    if (object && !version)
+        return 0;
+
+    return check_version(entry, version, error);
+}
+
+void desk_note_read(struct desk_entry *entry, const struct value *metadata)
+{
+    LOCKED(&entry->table->desk->lock);
+    struct object_version version = {
+        .uid = value_get_string(metadata, "uid"),
+        .generation = value_int(value_get(metadata, "generation"), 0),
+        .is_deleting = value_get(metadata, "deletionTimestamp") != NULL,
+    };
+
+    version_copy(&entry->read, &version);
+    entry->has_left = false;
+    if (!metadata)
+        entry->was_observed = false;
+}
+
+bool desk_is_outdated(struct desk_entry *entry)
+{
+    LOCKED(&entry->table->desk->lock);
+
+    return is_outdated(entry);
+}
+
+bool desk_has_left(struct desk_entry *entry)
+{
+    LOCKED(&entry->table->desk->lock);
+    const struct object_version *read = &entry->read, *observed = &entry->observed;
+
+    return entry->has_left && (!observed->uid || str_equal(observed->uid, read->uid));
+}
+
+char *desk_superseded_by(int64_t generation)
+{
+    return str_printf("superseded by generation %lld of the Spec", (long long)generation);
+}
+
+char *desk_outdated_by(struct desk_entry *entry)
+{
+    LOCKED(&entry->table->desk->lock);
+    const struct object_version *observed = &entry->observed;
+    char *why;
+
+    if (observed->is_deleting || entry->has_left)
+        why = str_new("the Spec was deleted");
+    else if (!str_equal(observed->uid, entry->read.uid))
+        why = str_new("the Spec was deleted, and made anew");
+    else
+        why = desk_superseded_by(observed->generation);
+    return why;
+}

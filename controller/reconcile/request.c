@@ -1,0 +1,53 @@
+#include "controller/reconcile/request.h"
+
+#include "controller/reconcile/api.h"
+#include "engine/base/log.h"
+#include "engine/base/str.h"
+
+/* 1: it has ended, or is gone. */
+static int write_report(const struct reconcile_context *context,
+                        const struct release_subject *subject, const struct request *request,
+                        const struct request_report *report, struct cancel *cancel,
+                        struct error *error)
+{
+    const struct spec_key key = {subject->key.namespace_name, request->release};
+    const struct release_report said = {
+        .phase = report->phase, .verdict = report->verdict, .summary = report->summary};
+    _cleanup_(release_free_p) struct release *release = NULL;
+    _cleanup_value_ const struct value *object = NULL;
+    struct error problem = {0};
+    int r = kube_get(context->client, api_release_ref(&key, NULL), cancel, &object, &problem);
+
+    if (r == ERR_NOT_FOUND)
+        return 1;
+    if (r < 0)
+        return err_copy(error, &problem);
+    release = release_of(object);
+    if (!release || !str_equal(value_get_string(release->metadata, "uid"), request->uid) ||
+        release_phase_is_terminal(release->phase))
+        return 1;
+    if (release->phase == report->phase &&
+        value_int(value_get(release->status, "revision"), 0) == report->revision)
+        return 0; /* it says so already */
+    release->revision = report->revision;
+    r = release_write(context, subject, release, &said, error);
+    return r < 0 ? r : release_phase_is_terminal(release->phase);
+}
+
+int request_write(const struct reconcile_context *context, const struct release_subject *subject,
+                  const struct request *request, const struct request_report *report,
+                  struct cancel *cancel, struct error *error)
+{
+    struct error problem = {0};
+    int r = write_report(context, subject, request, report, cancel, &problem);
+
+    if (r > 0 || r == ERR_TOO_LARGE)
+        desk_end_request(context->desk, &subject->key, request->uid);
+    if (r == ERR_TOO_LARGE) /* nothing waits for it */
+        log_warn("a Release has no room for its status", "namespace", subject->key.namespace_name,
+                 "release", request->release, "error", problem.message, NULL);
+    if (r >= 0 || r == ERR_TOO_LARGE)
+        return 0;
+    err_wrap(&problem, "Release %s", request->release);
+    return err_copy(error, &problem);
+}
