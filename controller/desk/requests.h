@@ -15,8 +15,10 @@
 #ifndef CONTROLLER_DESK_REQUESTS_H
 #define CONTROLLER_DESK_REQUESTS_H
 
-#include "controller/desk/desk.h"
 #include "engine/release/release.h"
+#include "engine/store.h"
+
+struct desk;
 
 struct request {
     char *release; /* its name */
