@@ -1,4 +1,5 @@
 /* Which of the Releases by which people ask for something is the newest. */
+#include "controller/desk/desk.h"
 #include "controller/desk/requests.h"
 
 #include "engine/base/str.h"
