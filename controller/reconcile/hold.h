@@ -5,9 +5,9 @@
  *   Destroy    nothing: all of the Spec's resources are deleted
  *
  * A person asks for it with a Release (desk/requests.h), or remediation rolls back after failures.
- * The hold is kept in State, where it is written before anything is done: a lost status does not end
- * it. Under approval, a request that is rejected, or whose Release is deleted before it was carried
- * out, ends it (rejection.h). hold_begin.h says how one begins.
+ * The hold is kept in State, where it is written before anything is done: a lost status does not
+ * end it. Under approval, a request that is rejected, or whose Release is deleted before it was
+ * carried out, ends it (rejection.h). hold_begin.h says how one begins.
  */
 #ifndef CONTROLLER_RECONCILE_HOLD_H
 #define CONTROLLER_RECONCILE_HOLD_H
