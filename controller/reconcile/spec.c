@@ -384,6 +384,8 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
         evict(attempt);
     if (attempt->operation)
         return go_on(attempt, result, error);
+    if (attempt->sources && attempt_is_outdated(attempt))
+        attempt_end(attempt);
     after = attempt_rests(attempt);
     if (after || attempt_waits_for_memory(attempt, &after)) {
         *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
@@ -401,7 +403,7 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
-    bool had_operation = attempt->operation;
+    bool had_operation = attempt->operation || attempt->sources;
     int64_t after =
         had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry, NULL));
     int r;
@@ -411,7 +413,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         return 0;
     }
     r = advance(attempt, context, cancel, result, error);
-    if (!attempt->operation)
+    if (!attempt->operation && !attempt->sources)
         quarantine_leave(context->quarantine, desk_key(attempt->entry, NULL),
                          had_operation && attempt_came_to_end(r, result));
     return r;

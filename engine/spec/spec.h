@@ -44,6 +44,7 @@ struct spec_policy {
 
 struct spec {
     const struct value *source; /* the custom resource */
+    size_t shared_memory; /* bytes of other documents, which the source shares; set by who knows */
     struct arena arena;
 
     const char *namespace_name, *name, *uid;

@@ -15,7 +15,6 @@ static const struct {
     enum unasked unasked;
     const char *standard;
 } fields_of_later[] = {
-    {NULL, "resourcesFrom", IF_EMPTY, NULL},
     {NULL, "secretStore", IF_EMPTY, NULL},
     {NULL, "kubeConfig", IF_ABSENT, NULL},
     {NULL, "maxDeletions", IF_ABSENT, NULL},
