@@ -2,6 +2,7 @@
 
 #include "controller/reconcile/spec_source.h"
 #include "controller/reconcile/source_text.h"
+#include "controller/reconcile/source_watches.h"
 #include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -196,6 +197,30 @@ void sources_drop(struct sources *sources)
     task_drop(sources->task, sources_free, sources);
 }
 
+/* A Preview is made once. */
+static bool is_preview(const struct attempt *attempt)
+{
+    return attempt->release && attempt->release->operation == RELEASE_PREVIEW;
+}
+
+static void follow(const struct attempt *attempt)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_free_ char *user = run_user(run);
+    struct spec_sources list;
+
+    if (spec_sources_read(run->object, &list, NULL) >= 0)
+        source_watches_follow(run->context->source_watches, &attempt->object, user, &list);
+    spec_sources_done(&list);
+}
+
+static void note(const struct attempt *attempt, const struct sources *sources)
+{
+    if (!is_preview(attempt))
+        source_watches_note(attempt->run.context->source_watches, &attempt->object,
+                            &sources->list);
+}
+
 static void begin(struct attempt *attempt)
 {
     const struct run *run = &attempt->run;
@@ -214,6 +239,8 @@ static void begin(struct attempt *attempt)
     run_read_policy(&sources->run);
     sources->task = task_new(run->context->executor, &sources->run.subject.key, work, sources);
     attempt->sources = sources;
+    if (!is_preview(attempt))
+        follow(attempt);
     task_poke(sources->task);
 }
 
@@ -233,6 +260,7 @@ static int give_up(struct attempt *attempt, struct error *error)
     int r = err_copy(error, &sources->problem);
 
     str_copy(attempt->run.sources_digest, HASH_HEX_SIZE, sources->digest);
+    note(attempt, sources);
     sources_drop(sources);
     return r;
 }
@@ -284,7 +312,20 @@ static void take(struct attempt *attempt)
     run->source_memory = sources->memory;
     str_copy(run->sources_digest, HASH_HEX_SIZE, sources->digest);
     value_unref(fields);
+    note(attempt, sources);
     sources_drop(sources);
+}
+
+static enum stage stage_of(struct sources *sources)
+{
+    LOCKED(&sources->lock);
+
+    return sources->stage;
+}
+
+static bool has_sources(const struct attempt *attempt)
+{
+    return value_count(value_path(attempt->run.object, "spec", "resourcesFrom", NULL)) > 0;
 }
 
 int sources_gather(struct attempt *attempt, struct error *error)
@@ -292,15 +333,16 @@ int sources_gather(struct attempt *attempt, struct error *error)
     struct sources *sources = attempt->sources;
     enum stage stage;
 
-    if (!value_count(value_path(attempt->run.object, "spec", "resourcesFrom", NULL)))
+    if (!has_sources(attempt)) {
+        if (!is_preview(attempt))
+            source_watches_forget(attempt->run.context->source_watches, &attempt->object);
         return SOURCES_ARE_THERE;
+    }
     if (!sources) {
         begin(attempt);
         return SOURCES_UNDER_WAY;
     }
-    pthread_mutex_lock(&sources->lock);
-    stage = sources->stage;
-    pthread_mutex_unlock(&sources->lock);
+    stage = stage_of(sources);
     if (stage == SIZED)
         return on_sized(attempt, error);
     if (stage != READ)
@@ -315,4 +357,27 @@ int sources_gather(struct attempt *attempt, struct error *error)
         return give_up(attempt, error);
     take(attempt);
     return SOURCES_ARE_THERE;
+}
+
+/* What cannot be read now is no reason to end what is under way. */
+void sources_look_again(struct attempt *attempt)
+{
+    const struct run *run = &attempt->run;
+    struct sources *sources = attempt->sources;
+
+    if (!sources && (!has_sources(attempt) || !run->sources_digest[0] ||
+                     !source_watches_saw_change(run->context->source_watches, &attempt->object)))
+        return;
+    if (!sources) {
+        begin(attempt);
+        return;
+    }
+    if (stage_of(sources) != SIZED)
+        return;
+    if (sources->r >= 0 && !str_equal(sources->digest, run->sources_digest) &&
+        !attempt->superseded_by)
+        attempt->superseded_by = str_new("superseded by a change of a source (resourcesFrom)");
+    attempt->sources = NULL;
+    note(attempt, sources);
+    sources_drop(sources);
 }

@@ -36,6 +36,10 @@ enum sources_answer {
  */
 int sources_gather(struct attempt *attempt, struct error *error);
 
+/* An operation goes on. If a watch has shown a change of a source since they were read, and it is
+ * one of the contents, sets attempt->superseded_by. Called again when the key comes back. */
+void sources_look_again(struct attempt *attempt);
+
 /* Ends it; for attempt.c. NULL: nothing. */
 void sources_drop(struct sources *sources);
 

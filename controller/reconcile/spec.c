@@ -8,6 +8,8 @@
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/source_watches.h"
+#include "controller/reconcile/sources.h"
 #include "controller/reconcile/store_wait.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
@@ -215,6 +217,8 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     struct error why_unreadable = {0}, problem = {0};
     int r = load(attempt, &why_unreadable, &problem);
 
+    if (r == ERR_NOT_FOUND || (r == 0 && api_is_deleting(run->object)))
+        source_watches_forget(run->context->source_watches, &run->subject.key);
     if (r == ERR_NOT_FOUND)
         return store_wait_is_over(attempt, result) ? end_history(attempt, result, error) : 0;
     if (r < 0)
@@ -378,6 +382,8 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
         abandon(attempt);
     if (attempt->operation)
         note_request(attempt);
+    if (attempt->operation)
+        sources_look_again(attempt);
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))

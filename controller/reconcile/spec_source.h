@@ -13,6 +13,7 @@ struct spec_source {
     const char *wanted;     /* the digest of the content that is to be applied; NULL: any */
     char *label;            /* `resourcesFrom[0]: ConfigMap "a", key "b"`; for messages */
     bool is_secret;
+    bool is_absent; /* the object is not there */
     /* Of what was read: */
     char *uid, *version;
     char digest[HASH_HEX_SIZE]; /* of the bytes as they are stored */
