@@ -124,7 +124,7 @@ static int find_before(const struct run *run, const char *in_force,
 /* The digest of the Spec that is in force; "": none is. */
 static void digest_in_force(const struct run *run, const struct hold *hold, char ret[HASH_HEX_SIZE])
 {
-    if (hold_is_in_force(hold, run->uid, run->subject.generation))
+    if (hold_is_in_force(hold, run->uid, run->subject.generation, run->sources_digest))
         str_copy(ret, HASH_HEX_SIZE, hold->spec_digest ? hold->spec_digest : "");
     else
         recorded_digest(run->context, run_source(run), ret);

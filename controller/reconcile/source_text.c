@@ -46,8 +46,8 @@ static bool measure_piece(void *arg, const void *piece, size_t length)
         unsigned char c = bytes[i];
 
         /* "- - 1" has a list in a list */
-        values += c == ',' || c == '[' || c == '{' || c == ':' || c == '\n' ||
-                  (c == ' ' && last == '-');
+        values +=
+            c == ',' || c == '[' || c == '{' || c == ':' || c == '\n' || (c == ' ' && last == '-');
         last = c;
     }
     measure->last = last;

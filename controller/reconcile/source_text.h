@@ -28,9 +28,9 @@
 #include "engine/base/value.h"
 
 /* Bytes: of a source as it is stored, and unzipped; of all sources of a Spec, unzipped. */
-#define SOURCE_BYTES        (1u << 20)
-#define SOURCE_TEXT_BYTES   (32u << 20)
-#define SOURCES_TEXT_BYTES  (64u << 20)
+#define SOURCE_BYTES       (1u << 20)
+#define SOURCE_TEXT_BYTES  (32u << 20)
+#define SOURCES_TEXT_BYTES (64u << 20)
 
 struct source_size {
     size_t text;   /* bytes, unzipped */

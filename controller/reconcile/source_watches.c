@@ -15,8 +15,8 @@ struct follower {
     struct follow *spec;
     struct watch *watch;
     char *name;
-    char *read;      /* the version that was read; NULL: it was not there */
-    char *seen;      /* the newest version that the watch showed; NULL: none */
+    char *read;       /* the version that was read; NULL: it was not there */
+    char *seen;       /* the newest version that the watch showed; NULL: none */
     bool was_deleted; /* `seen` is that of a deletion */
     LIST_ENTRY(follower) by_name;
 };
@@ -156,8 +156,8 @@ static struct watch *get_watch(struct source_watches *watches, const struct kube
     if (watch || is_full(watches, namespace_name))
         return watch;
     watch = NEW(struct watch);
-    *watch = (struct watch){
-        .in = watches, .key = TAKE(key), .namespace_name = str_new(namespace_name)};
+    *watch =
+        (struct watch){.in = watches, .key = TAKE(key), .namespace_name = str_new(namespace_name)};
     strmap_init(&watch->names);
     if (kube_watch_new(watches->client,
                        &(struct kube_watch_config){.ref = collection,
@@ -327,8 +327,8 @@ void source_watches_note(struct source_watches *watches, const struct spec_key *
         const struct spec_source *source = &sources->items[i];
 
         free(follower->read);
-        follower->read = str_new(source->version || source->is_absent ? source->version
-                                                                      : follower->seen);
+        follower->read =
+            str_new(source->version || source->is_absent ? source->version : follower->seen);
         is_changed = is_changed || is_news(follower);
     }
     follow->has_changed = false;
@@ -380,8 +380,7 @@ void source_watches_free(struct source_watches *watches)
 {
     if (!watches)
         return;
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&watches->follows, e));
-         e = NULL)
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&watches->follows, e)); e = NULL)
         drop(watches, e->value);
     strmap_done(&watches->follows);
     strmap_done(&watches->watches);

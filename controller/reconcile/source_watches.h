@@ -4,12 +4,13 @@
  * There is one watch for each user, kind and namespace, of metadata only. All Specs share it that
  * have such sources and act as that user. An event goes to the Specs that follow the object of that
  * name, if its version is newer than the one that they have read. Where the API server refuses the
- * watch (it takes the rights to list and to watch), or there are too many, nothing is lost but time:
- * the sources are read again after `interval`.
+ * watch (it takes the rights to list and to watch), or there are too many, nothing is lost but
+ * time: the sources are read again after `interval`.
  *
  * A Spec follows its sources before it reads them, so that no change falls between.
  *
- * Thread-safe, with one reconcile of each Spec at a time. All functions accept NULL for the watches, and do nothing then.
+ * Thread-safe, with one reconcile of each Spec at a time. All functions accept NULL for the
+ * watches, and do nothing then.
  */
 #ifndef CONTROLLER_RECONCILE_SOURCE_WATCHES_H
 #define CONTROLLER_RECONCILE_SOURCE_WATCHES_H

@@ -1,8 +1,8 @@
 #include "controller/reconcile/sources.h"
 
-#include "controller/reconcile/spec_source.h"
 #include "controller/reconcile/source_text.h"
 #include "controller/reconcile/source_watches.h"
+#include "controller/reconcile/spec_source.h"
 #include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -20,9 +20,9 @@ enum stage {
 struct sources {
     pthread_mutex_t lock; /* guards the next four; what is below belongs to who has the stage */
     enum stage stage;
-    bool is_working;           /* a thread is at it */
-    struct desk_entry *entry;  /* NULL: dropped */
-    int64_t not_before;        /* ms, monotonic: READING begins */
+    bool is_working;          /* a thread is at it */
+    struct desk_entry *entry; /* NULL: dropped */
+    int64_t not_before;       /* ms, monotonic: READING begins */
 
     struct run run; /* a copy: the attempt's is freed meanwhile */
     struct cancel *cancel;
@@ -128,8 +128,8 @@ static void read_all(struct sources *sources)
     if (sources->r >= 0)
         sources->r = for_each(sources, read_one, &reading);
     if (sources->r >= 0)
-        sources->r = source_resources_finish(&reading.resources, &sources->resources,
-                                             &sources->problem);
+        sources->r =
+            source_resources_finish(&reading.resources, &sources->resources, &sources->problem);
     sources->memory = reading.resources.memory + value_memory(sources->resources);
     source_resources_done(&reading.resources);
     spec_sources_done(&before);
@@ -217,8 +217,7 @@ static void follow(const struct attempt *attempt)
 static void note(const struct attempt *attempt, const struct sources *sources)
 {
     if (!is_preview(attempt))
-        source_watches_note(attempt->run.context->source_watches, &attempt->object,
-                            &sources->list);
+        source_watches_note(attempt->run.context->source_watches, &attempt->object, &sources->list);
 }
 
 static void begin(struct attempt *attempt)
@@ -278,8 +277,7 @@ static int reserve(struct attempt *attempt, struct error *error)
                              sources->size.memory >> 20, most >> 20);
         return give_up(attempt, error);
     }
-    return attempt_reserve(attempt, sources->size.memory) ? SOURCES_UNDER_WAY
-                                                          : SOURCES_NEED_MEMORY;
+    return attempt_reserve(attempt, sources->size.memory) ? SOURCES_UNDER_WAY : SOURCES_NEED_MEMORY;
 }
 
 static int on_sized(struct attempt *attempt, struct error *error)

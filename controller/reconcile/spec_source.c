@@ -39,8 +39,7 @@ int spec_sources_read(const struct value *object, struct spec_sources *ret, stru
                            "resourcesFrom[%zu] has to have a kind, ConfigMap or Secret, a name and "
                            "a key",
                            i);
-        if (digest && (!str_has_prefix(digest, DIGEST) ||
-                       !hash_is_hex(digest + strlen(DIGEST))))
+        if (digest && (!str_has_prefix(digest, DIGEST) || !hash_is_hex(digest + strlen(DIGEST))))
             return err_set(error, ERR_INVALID, "InvalidSpec",
                            "resourcesFrom[%zu].digest has to be " DIGEST
                            " and 64 hexadecimal digits, in lower case, as sha256sum gives them",
@@ -65,8 +64,8 @@ void spec_sources_done(struct spec_sources *list)
 
 /* ---- Reading one ---- */
 
-static int say_why(const struct run *run, const struct spec_source *source, const struct error *problem,
-                   struct error *error)
+static int say_why(const struct run *run, const struct spec_source *source,
+                   const struct error *problem, struct error *error)
 {
     if (problem->code == ERR_NOT_FOUND)
         return err_set(error, ERR_INVALID, "SourceNotFound",
@@ -102,7 +101,8 @@ static int load(const struct run *run, const struct spec_source *source, int64_t
 }
 
 /* False: there is no such key, or it is not Base64 where it has to be. */
-static bool take_bytes(const struct spec_source *source, const struct value *object, struct buf *ret)
+static bool take_bytes(const struct spec_source *source, const struct value *object,
+                       struct buf *ret)
 {
     const struct value *text = value_path(object, "data", source->key, NULL);
     const struct value *binary = value_path(object, "binaryData", source->key, NULL);
@@ -117,8 +117,8 @@ static bool take_bytes(const struct spec_source *source, const struct value *obj
     return !buf_overflowed(ret);
 }
 
-int spec_source_read(const struct run *run, struct spec_source *source, int64_t deadline, struct buf *ret,
-                struct error *error)
+int spec_source_read(const struct run *run, struct spec_source *source, int64_t deadline,
+                     struct buf *ret, struct error *error)
 {
     _cleanup_value_ const struct value *object = NULL;
     int r = load(run, source, deadline, &object, error);
@@ -136,9 +136,10 @@ int spec_source_read(const struct run *run, struct spec_source *source, int64_t 
     source->version =
         str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
     if (source->wanted && !str_equal(source->wanted, source->digest))
-        return err_set(error, ERR_INVALID, "SourceDigest",
-                       "%s: its content is not the one that the Spec wants (resourcesFrom[].digest)",
-                       source->label);
+        return err_set(
+            error, ERR_INVALID, "SourceDigest",
+            "%s: its content is not the one that the Spec wants (resourcesFrom[].digest)",
+            source->label);
     return 0;
 }
 
@@ -165,7 +166,7 @@ const struct value *spec_sources_value(const struct spec_sources *list)
 }
 
 void spec_sources_digest(const struct spec_sources *list, const struct run *run,
-                        char ret[HASH_HEX_SIZE])
+                         char ret[HASH_HEX_SIZE])
 {
     const unsigned char *key = run->context->plan_key;
     struct hash *hash = hash_new_keyed(key, sizeof(run->context->plan_key));

@@ -36,8 +36,8 @@ void spec_sources_done(struct spec_sources *list);
  * another content than the Spec wants. ERR_FORBIDDEN AccessDenied. They begin with the label. What
  * may pass, as of kube_do().
  */
-int spec_source_read(const struct run *run, struct spec_source *source, int64_t deadline, struct buf *ret,
-                struct error *error);
+int spec_source_read(const struct run *run, struct spec_source *source, int64_t deadline,
+                     struct buf *ret, struct error *error);
 
 /* The sources as a Release records them: {kind, name, key, uid, resourceVersion, digest}, where a
  * digest of a Secret is left out, since short contents could be guessed by it. A reference. */
@@ -45,6 +45,6 @@ const struct value *spec_sources_value(const struct spec_sources *list);
 
 /* Of all contents, in their order, keyed. */
 void spec_sources_digest(const struct spec_sources *list, const struct run *run,
-                        char ret[HASH_HEX_SIZE]);
+                         char ret[HASH_HEX_SIZE]);
 
 #endif
