@@ -168,7 +168,7 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
 
         types[i] = (struct spec_type){runtime->ops->type, runtime->ops->check, runtime};
     }
-    r = spec_parse(run_source(run), &(struct spec_options){types, context->n_runtimes}, ret,
+    r = spec_parse(run_source(run), &(struct spec_options){types, context->n_runtimes, true}, ret,
                    &problems, error);
     problems_done(&problems);
     if (r >= 0)

@@ -74,6 +74,8 @@ struct spec_type {
 struct spec_options {
     const struct spec_type *types;
     size_t n_types;
+    bool has_sources; /* the resources of `resourcesFrom` are among `resources`. False: they are not
+                         known, and an unknown id may be one of theirs */
 };
 
 /* Takes a reference to object. Returns 0, or the error of problems_to_error() with all problems in

@@ -7,8 +7,6 @@
 static void names_fields_of_later_versions(void)
 {
     static const struct parse_row rows[] = {
-        {WITH("\"resourcesFrom\":[{\"kind\":\"ConfigMap\"}]"), IS("resourcesFrom")},
-        {SPEC("\"resourcesFrom\":[{}]"), IS("resourcesFrom")},
         {WITH("\"secretStore\":{\"provider\":{}}"), IS("secretStore")},
         {WITH("\"kubeConfig\":{}"), IS("kubeConfig")},
         {WITH("\"maxDeletions\":0"), IS("maxDeletions")},
@@ -31,7 +29,7 @@ static void names_fields_of_later_versions(void)
 static void takes_what_asks_for_nothing(void)
 {
     static const struct parse_row rows[] = {
-        {WITH("\"resourcesFrom\":[],\"secretStore\":{},\"kubeConfig\":null,\"maxDeletions\":null,"
+        {WITH("\"secretStore\":{},\"kubeConfig\":null,\"maxDeletions\":null,"
               "\"driftDetection\":{\"mode\":\"enabled\"},"
               "\"healthChecks\":[],\"ignore\":[],\"conflictPolicy\":\"Force\","
               "\"adoptionPolicy\":\"AdoptIfUnowned\",\"commonMetadata\":{},\"dependsOn\":[],"
