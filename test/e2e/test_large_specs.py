@@ -55,6 +55,7 @@ class Sourced(Requested):
     def wait_level(self, name, level):
         def is_so():
             assert self.level(name) == level, (self.level(name), self.get()["status"])
+            return True
 
         eventually(is_so)
 
@@ -120,7 +121,7 @@ def broken(space):
     return {
         "gone": (None, "SourceNotFound", 'resourcesFrom[0]: ConfigMap "one", key "all": there is no such ConfigMap'),
         "empty": ("", "InvalidSource", "has no document"),
-        "cut YAML": (stream(manifest("a", space)) + "---\napiVersion: v1\nkind: {", "InvalidSource", "line 8"),
+        "cut YAML": (stream(manifest("a", space)) + "---\napiVersion: v1\nkind: {", "InvalidSource", "line 9, column 1"),
         "cut gzip": (packed[:-9], "InvalidSource", "cut or damaged"),
         "gzip and more": (packed + b"x", "InvalidSource", "something follows"),
         "cut JSON": ('{"resources": [', "InvalidSource", "line 1"),
@@ -213,8 +214,14 @@ def test_an_approved_plan_is_of_one_content(spec):
     spec.take(ref("one"), approval={"mode": "Manual"})
     waiting = eventually(spec.waiting_record)
     spec.put("one", two(spec, "2"))
-    other = eventually(lambda: next(one for one in [spec.waiting_record()]
-                                    if one["metadata"]["name"] != waiting["metadata"]["name"]))
+
+    def shown_anew():
+        one = spec.waiting_record()
+        assert one["metadata"]["name"] != waiting["metadata"]["name"], one["status"]
+        return one
+
+    other = eventually(shown_anew)
+    assert [one["status"]["phase"] for one in spec.records()] == ["cancelled", "awaitingApproval"]
     assert spec.level("a") is None
     spec.approve(other)
     spec.wait_level("a", "2")
@@ -243,8 +250,8 @@ def test_what_a_secret_has_is_not_shown(spec):
     spec.put("hidden", "a: " + secret + ": [", kind="Secret")
     message = spec.message("InvalidSource")
     assert "line 1" in message and secret not in message
-    states = spec.cluster.kubectl("get", "configmaps", "-A", "-o", "json")
-    shown = [one for one in json.loads(states)["items"] if one["metadata"]["namespace"] != spec.namespace]
+    every = spec.cluster.api.get("/api/v1/configmaps").must().object["items"]
+    shown = [one for one in every if one["metadata"]["namespace"] != spec.namespace]
     assert secret not in json.dumps(shown)
 
 
