@@ -53,7 +53,7 @@ struct operation {
     enum stage stage;
     struct operation_errand errand; /* the last one; or zero */
     bool errand_is_due;             /* and has not begun */
-    size_t n_begun, n_done; /* pieces of work that come before the walk of the stage */
+    size_t n_begun, n_done;         /* pieces of work that come before the walk of the stage */
     struct error error;
     struct error stale; /* that what is planned now is not what was approved; its code 0: it is */
 
@@ -70,9 +70,10 @@ struct operation {
     struct operation_results results; /* under the lock */
     struct step_change *step_changes; /* of each change: rank and last, from planning on */
     struct edges planned, recorded;   /* among changes: from the Spec, from State */
-    struct edges inside;              /* the node is in the dependency, and is deleted with it */
-    struct ledger_records applied;    /* when everything was applied, before anything is deleted */
-    struct strmap applied_uids;       /* of the Spec's resources among them */
+    struct edges inside; /* the node, which goes last, is in the dependency, and is deleted with it
+                          */
+    struct ledger_records applied; /* when everything was applied, before anything is deleted */
+    struct strmap applied_uids;    /* of the Spec's resources among them */
 
     struct graph *graph; /* of the planning walk */
     struct steps *steps;
