@@ -7,12 +7,12 @@
 /* Ids in the message. */
 #define NAMED 3
 
-/* A reference is no value. */
+/* A reference is no value. What is sensitive came from a Secret (sources.h). */
 static bool is_in_clear(const struct value *value)
 {
     const char *text = value_string(value);
 
-    return text && *text && !str_has_prefix(text, "ref://") &&
+    return text && *text && !value_is_sensitive(value) && !str_has_prefix(text, "ref://") &&
            !str_has_prefix(text, "$kusion_path.");
 }
 
