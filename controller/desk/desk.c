@@ -51,6 +51,7 @@ static void entry_free(struct desk_entry *entry)
     object_version_done(&entry->observed);
     free(entry->finished);
     free(entry->exported);
+    free(entry->bypassed);
     free(entry->version);
     free(entry->shown);
     free(entry->names);
@@ -122,8 +123,8 @@ struct desk_entry *desk_get(struct desk *desk, enum desk_kind kind, const struct
 
 static bool is_needed(const struct desk_entry *entry)
 {
-    return entry->is_listed || entry->attempt || entry->has_landed || entry->asked ||
-           entry->documents_of_spec || entry->knows_recorded || entry->n_recorded ||
+    return entry->is_listed || entry->bypassed || entry->attempt || entry->has_landed ||
+           entry->asked || entry->documents_of_spec || entry->knows_recorded || entry->n_recorded ||
            entry->was_swept || entry->is_collected || entry->n_previews || entry->n_finished ||
            entry->asks || entry->documents || entry->finished_of || entry->is_surplus;
 }

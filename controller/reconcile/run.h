@@ -29,6 +29,7 @@ struct run {
     struct release_subject subject; /* its key and generation; strings are borrowed */
     const struct value *object;     /* the custom resource; a reference, or NULL */
     bool is_unreadable;             /* object is its metadata alone */
+    bool is_bypassed;               /* the Spec was removed past its finalizer: object is made up */
     struct hold hold;               /* in force; its operation is that of the run. RELEASE_APPLY:
                                        the Spec itself is in force */
     const struct value *source;     /* what is applied in place of `object`; NULL: `object` */
