@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from kusion_e2e import state_backend
 from kusion_e2e.paths import ROOT
 from kusion_e2e.wait import eventually
 
@@ -29,7 +30,8 @@ class Controller:
         self.log = Path(tempfile.mkstemp(prefix="kusion-operator-", suffix=".log")[1])
         command = [program, "--kubeconfig", str(kubeconfig or cluster.kubeconfig),
                    "--state-namespace", state, "--health-bind-address", "",
-                   "--metrics-bind-address", "", "--min-interval", "1s", "--api-request-timeout", "2s", *flags]
+                   "--metrics-bind-address", "", "--min-interval", "1s", "--api-request-timeout", "2s",
+                   *state_backend.flags(state, flags), *flags]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stderr=log,
                                             env={**os.environ, **(environment or {})})
