@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from kusion_e2e.canary import Canary
-from kusion_e2e.controller import PROGRAM, Controller
+from kusion_e2e.controller import PROGRAM, Controller, release_lease
 from kusion_e2e.servers import Servers
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
@@ -76,6 +76,7 @@ class World:
                     return kills
                 except subprocess.TimeoutExpired:
                     copy.kill()
+            release_lease(self.cluster, self.state)
             longest, kills = 1.2 * longest, kills + 1
 
     def command(self, *words):
@@ -298,11 +299,10 @@ def test_copies_that_are_killed(world, tmp_path):
     names = [f"s{number}" for number in range(SPECS)]
     sealed, world.seal = world.seal, UNSEALED
     world.start(places[0])
-    for name in names:
-        Spec(world.cluster, world.tenant, name).apply([config_map(name, world.tenant, {"x": "1"})])
+    specs = [world.spec(name).apply([config_map(name, world.tenant, {"x": "1"})]) for name in names]
     eventually(lambda: world.values() == dict.fromkeys(names, "1"), 600)
-    for name in names:
-        world.spec(name).wait("True")
+    for spec in specs:
+        spec.wait("True")
     before = world.made()
     world.stop()
     world.seal = [sealed[0] + ",identity"]
@@ -312,10 +312,10 @@ def test_copies_that_are_killed(world, tmp_path):
         assert world.kept(target)[1] == SPECS
         print(f"{source[:10]} to {target[:10]}: killed {kills} times")
     world.start(places[-1])
-    for name in (names[0], names[-1]):
-        Spec(world.cluster, world.tenant, name).apply([config_map(name, world.tenant, {"x": "2"})]).wait("True")
+    for spec in (specs[0], specs[-1]):
+        spec.apply([config_map(spec.name, world.tenant, {"x": "2"})]).wait("True")
     assert {name: uid for name, (_, uid) in world.made().items()} == {name: uid for name, (_, uid) in before.items()}
-    for name in names:
-        world.cluster.api.delete(world.spec(name).path).must()
+    for spec in specs:
+        world.cluster.api.delete(spec.path).must()
     eventually(lambda: not world.values(), 600)
     eventually(lambda: world.kept("configmap") == (0, 0), 60)

@@ -21,6 +21,12 @@ def cli_folder():
     return Path(os.environ.get("KUSION_CLI", Path(PROGRAM).with_name("kubectl-kusion"))).resolve().parent
 
 
+def release_lease(cluster, state):
+    """Of a process that was killed: the next one need not wait until it runs out."""
+    answer = cluster.api.patch(f"{LEASES.format(state)}/kusion-operator", {"spec": {"holderIdentity": None}})
+    assert answer.ok or answer.code == 404, answer
+
+
 class Controller:
     """One process. Several may run side by side: they share one Lease."""
 
@@ -71,9 +77,7 @@ class Controller:
         that is made anew begins with the time, and may be behind what it was.) Unless its death is
         to be recorded, nothing that was under way is suspected of it, however often that is."""
         self.kill9()
-        answer = self.cluster.api.patch(f"{LEASES.format(self.state)}/kusion-operator",
-                                        {"spec": {"holderIdentity": None}})
-        assert answer.ok or answer.code == 404, answer
+        release_lease(self.cluster, self.state)
         if not is_recorded:
             answer = self.cluster.api.delete(f"{LEASES.format(self.state)}/kusion-operator-under-way")
             assert answer.ok or answer.code == 404, answer
