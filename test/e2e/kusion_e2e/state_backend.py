@@ -1,6 +1,6 @@
 """With KUSION_E2E_STORE (postgres, s3 or apache) every operator of the end-to-end tests keeps State, sealed, on a real
-server of that kind in place of ConfigMaps (hack/soak stores). Tests that look into the ConfigMaps are skipped
-there. A test that names a store by itself has its own."""
+server of that kind in place of ConfigMaps (hack/soak stores), with the Releases that tell of operations. A test that
+reads State or Releases from the API server is skipped there, from where it does so. A test that names a store by itself has its own."""
 
 import atexit
 import os
@@ -69,6 +69,7 @@ def content(state):
     return backend().server.content(backend().places[state])
 
 
-def need_config_maps():
+def need_objects():
+    """Of State, or Releases, at the API server."""
     if KIND:
-        pytest.skip("looks into the ConfigMaps of State")
+        pytest.skip("reads State or Releases from the API server")

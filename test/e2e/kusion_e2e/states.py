@@ -36,7 +36,7 @@ def forget_store(cluster):
 def open_state(head):
     """A small State, of its head. None: another document; a State in chunks; or one that is about to be
     written first, or is being removed."""
-    state_backend.need_config_maps()
+    state_backend.need_objects()
     state = head.get("binaryData", {}).get("state")
     if head["metadata"].get("labels", {}).get("api.kusion.io/document") == "store":
         return None
@@ -45,7 +45,7 @@ def open_state(head):
 
 def recorded(cluster, namespace):
     """The Specs that are kept for rollbacks."""
-    state_backend.need_config_maps()
+    state_backend.need_objects()
     path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/document=spec"
     found = cluster.api.get(path).must().object["items"]
     return [one for one in found if spec_namespace(one) == namespace]
