@@ -48,6 +48,20 @@ void kube_find_ignored(const struct runtime_session *session, const struct value
                 value_get(session->objects.common_metadata, "labels"), ret);
 }
 
+int kube_check_ignored(const struct ignored *ignored, const struct value *object,
+                       const struct value *own, struct error *error)
+{
+    const struct ignore_path *inside = ignored_find_inside(ignored, object, own);
+
+    if (!inside)
+        return 0;
+    return err_set(
+        error, ERR_INVALID, "InvalidSpec",
+        "`ignore` has \"%s\", which is inside of what the API server knows as one field: "
+        "ignore that as a whole",
+        inside->text);
+}
+
 void desired_init(const struct runtime_session *session, const struct runtime_target *target,
                   struct desired *ret)
 {

@@ -23,6 +23,11 @@ void desired_done(struct desired *desired);
 void kube_find_ignored(const struct runtime_session *session, const struct value *attributes,
                        struct ignored *ret);
 
+/* ERR_INVALID InvalidSpec: something of the object is ignored that is inside of one of our fields,
+ * of which the API server knows no parts. own: the fields that an apply of it gives us; or NULL. */
+int kube_check_ignored(const struct ignored *ignored, const struct value *object,
+                       const struct value *own, struct error *error);
+
 /* The object without annotations that a controller writes. A reference. */
 const struct value *kube_without_controlled(const struct value *object);
 

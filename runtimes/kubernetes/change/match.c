@@ -5,16 +5,18 @@
 
 #define NAMED_FIELDS 8
 
-/* The object without one of our marks, and without the labels or annotations if it was the only
- * one. Takes the reference over. */
+/* The object without one of our marks, and without what had nothing else. Takes the reference over.
+ */
 static const struct value *drop(const struct value *taken, const char *part, const char *key)
 {
     const char *const keys[] = {"metadata", part, key};
-    const struct value *marks = value_path(taken, "metadata", part, NULL), *left;
+    const struct value *metadata = value_get(taken, "metadata"), *left;
+    const struct value *marks = value_get(metadata, part);
+    size_t n = value_count(marks) > 1 ? 3 : value_count(metadata) > 1 ? 2 : 1;
 
     if (!value_get(marks, key))
         return taken;
-    left = value_without_path(taken, keys, value_count(marks) > 1 ? 3 : 2);
+    left = value_without_path(taken, keys, n);
     value_unref(taken);
     return left;
 }

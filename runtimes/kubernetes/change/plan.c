@@ -154,6 +154,20 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
     return 0;
 }
 
+/* Which fields there are the API server alone can tell. What it refuses now, it refuses in the
+ * create, too. */
+static int check_ignored(struct runtime_session *session, const struct desired *desired,
+                         const struct runtime_call *call, struct error *error)
+{
+    _cleanup_value_ const struct value *made = NULL, *own = NULL;
+
+    if (value_has_unknown(desired->initial) || desired->target.part == TARGET_NEW ||
+        kube_dry_run(session, desired->initial, KUBE_APPLY_CREATE, call, &made, NULL) < 0)
+        return 0;
+    own = kube_own_fields(session, made);
+    return kube_check_ignored(&desired->ignored, desired->initial, own, error);
+}
+
 static int plan_create(struct runtime_session *session, const struct desired *desired,
                        const struct runtime_call *call, struct runtime_step **ret,
                        struct error *error)
@@ -168,7 +182,9 @@ static int plan_create(struct runtime_session *session, const struct desired *de
         step->initial = value_ref(initial);
     step->base.result = value_ref(initial);
     step->base.after = kube_object_project(initial);
-    r = try_create(session, &target, call, step, error);
+    r = step->initial ? check_ignored(session, desired, call, error) : 0;
+    if (r >= 0)
+        r = try_create(session, &target, call, step, error);
     if (r < 0) {
         kube_step_free(&step->base);
         return r;
@@ -360,22 +376,6 @@ static const struct value *own_of(const struct runtime_session *session,
     return own ? ignored_leave_out_fields(&desired->ignored, own) : NULL;
 }
 
-/* ERR_INVALID InvalidSpec: the API server knows no part of it. */
-static int check_ignored(const struct desired *desired, const struct value *own,
-                         struct error *error)
-{
-    const struct ignore_path *inside =
-        ignored_find_inside(&desired->ignored, desired->initial, own);
-
-    if (!inside)
-        return 0;
-    return err_set(
-        error, ERR_INVALID, "InvalidSpec",
-        "`ignore` has \"%s\", which is inside of what the API server knows as one field: "
-        "ignore that as a whole",
-        inside->text);
-}
-
 static int compare(struct runtime_session *session, const struct desired *desired,
                    const struct managers_taking *taking, const struct observation *seen,
                    const struct runtime_call *call, struct runtime_step **ret, struct error *error)
@@ -396,7 +396,7 @@ static int compare(struct runtime_session *session, const struct desired *desire
         return 0;
     if (r >= 0 && changed) {
         change.own = own = own_of(session, desired, changed);
-        r = check_ignored(desired, own, &problem);
+        r = kube_check_ignored(&desired->ignored, desired->initial, own, &problem);
     }
     if (r >= 0 && changed)
         r = kube_foresee_takeover(session, desired->target.attributes, seen, taking, call, &changed,

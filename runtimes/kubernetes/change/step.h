@@ -192,7 +192,8 @@ int kube_take_over(const struct kube_step *step, const struct runtime_call *call
 
 /* The object was just created, and has fields of ours that are ignored: they get no manager. That
  * is tried; where it does not succeed, the next plan does it. seen: of the answer to the create;
- * replaced by that of the object afterwards, or without a digest, so that it is planned again. */
+ * replaced by that of the object afterwards, or without a digest, so that it is planned again.
+ */
 void kube_hand_back(const struct kube_step *step, const struct runtime_call *call,
                     struct observation *seen);
 
