@@ -76,6 +76,15 @@ def test_a_person_may_keep_a_live_object(team):
     assert team.data("a") and team.data("b") is None
 
 
+def test_an_object_that_was_handed_over_is_not_kept_for_ever(team):
+    """The annotation by which its tool let go of it goes with the adoption."""
+    team.make("a", manager="kustomize-controller", annotations={FLUX + "prune": "disabled"}, a="ours")
+    team.apply(team.config("a")).ready()
+    assert FLUX + "prune" not in team.get("a")["metadata"]["annotations"]
+    team.apply().ready()
+    assert team.data("a") is None
+
+
 def test_a_namespace_with_something_that_is_kept_stays(team):
     """Its deletion would take it along."""
     name = f"{team.namespace}-inner"

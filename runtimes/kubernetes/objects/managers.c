@@ -100,20 +100,28 @@ static bool is_of_others(const struct value *entry)
 /* Whose a field of people becomes, by its key and the depth that it is at. */
 enum part { PART_TAKEN, PART_LEFT, PART_BOTH };
 
-static enum part part_of(unsigned depth, const char *key)
+/* What a tool applied of annotations goes with the tool: they keep an object on its way from there,
+ * and would keep it for ever. */
+static bool stays_theirs(const char *annotation, bool is_of_tools)
+{
+    return is_of_tools ? str_has_prefix(annotation, "api.kusion.io/") : treatment_reads(annotation);
+}
+
+static enum part part_of(unsigned depth, const char *key, bool is_of_tools)
 {
     if (depth == 0 && str_equal(key, "f:metadata"))
         return PART_BOTH;
     if (depth == 1 && str_equal(key, "f:annotations"))
         return PART_BOTH;
     if ((depth == 1 && str_equal(key, "f:finalizers")) ||
-        (depth == 2 && str_has_prefix(key, "f:") && treatment_reads(key + strlen("f:"))))
+        (depth == 2 && str_has_prefix(key, "f:") && stays_theirs(key + strlen("f:"), is_of_tools)))
         return PART_LEFT;
     return PART_TAKEN;
 }
 
 /* This part of a set of theirs. A reference; NULL: nothing. */
-static const struct value *fields_part(const struct value *set, enum part part, unsigned depth)
+static const struct value *fields_part(const struct value *set, enum part part, bool is_of_tools,
+                                       unsigned depth)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *made = NULL;
@@ -125,9 +133,9 @@ static const struct value *fields_part(const struct value *set, enum part part, 
     for (size_t i = 0; i < value_count(set); i++) {
         size_t length;
         const char *key = value_member_key(set, i, &length);
-        enum part is = part_of(depth, key);
+        enum part is = part_of(depth, key, is_of_tools);
         _cleanup_value_ const struct value *inner =
-            is == PART_BOTH ? fields_part(value_member(set, i), part, depth + 1)
+            is == PART_BOTH ? fields_part(value_member(set, i), part, is_of_tools, depth + 1)
             : is == part    ? value_ref(value_member(set, i))
                             : NULL;
 
@@ -156,7 +164,7 @@ static const struct value *left_of(const struct value *entry, const struct manag
 
     if (!is_of_others(entry))
         return NULL;
-    part = fields_part(fields, PART_LEFT, 0);
+    part = fields_part(fields, PART_LEFT, is_of_tool(entry), 0);
     ignored = ignored_keep_fields(&taking->ignored, fields);
     if (part && ignored)
         return fields_union(part, ignored);
@@ -170,7 +178,7 @@ static const struct value *taken_of(const struct value *entry, const struct mana
     _cleanup_value_ const struct value *fields =
         without_ignored(value_get(entry, "fieldsV1"), taking);
 
-    return left && fields ? fields_part(fields, PART_TAKEN, 0) : TAKE(fields);
+    return left && fields ? fields_part(fields, PART_TAKEN, is_of_tool(entry), 0) : TAKE(fields);
 }
 
 /* ---- Taken or not ---- */
