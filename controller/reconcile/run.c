@@ -221,6 +221,7 @@ void run_operation_init(struct run_operation *operation, const struct run *run)
                   .identity = operation->identity,
                   .context = value_path(run_source(run), "spec", "context", NULL),
                   .force = run->policy.force,
+                  .objects = run->policy.objects,
                   .terminating = run->is_namespace_terminating,
                   .is_foreign = run->has_own_resources},
         .spec_created_at = run_spec_created_at(run),

@@ -205,6 +205,9 @@ static void add_duration(struct value_builder *b, const char *key, int64_t ms)
 static const struct value *policy_value(const struct run *run)
 {
     static const char *const deletion[] = {"MirrorPrune", "Delete", "WaitForTermination", "Orphan"};
+    static const char *const adoption[] = {[ADOPT_IF_UNOWNED] = "AdoptIfUnowned",
+                                           [ADOPT_MATCHING] = "MustMatch",
+                                           [ADOPT_ALL] = "AdoptAll"};
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct spec_policy *policy = &run->policy;
     const char *account = run_account(run);
@@ -232,6 +235,14 @@ static const struct value *policy_value(const struct run *run)
     add_duration(b, "interval", policy->interval);
     add_duration(b, "retryInterval", policy->retry_interval);
     add_duration(b, "timeout", policy->timeout);
+    value_key(b, "conflictPolicy");
+    value_add_string(b, policy->objects.yields ? "Fail" : "Force");
+    value_key(b, "adoptionPolicy");
+    value_add_string(b, adoption[policy->objects.adoption]);
+    if (policy->max_deletions >= 0) {
+        value_key(b, "maxDeletions");
+        value_add_int(b, policy->max_deletions);
+    }
     value_key(b, "revisionHistoryLimit");
     value_add_int(b, policy->history_limit);
     value_end_object(b);

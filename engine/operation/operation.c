@@ -28,6 +28,7 @@ static void copy_scope(struct operation *operation, const struct runtime_scope *
     to->identity = value_ref(from->identity);
     to->context = value_ref(from->context);
     to->existing = value_ref(from->existing);
+    object_policy_ref(&to->objects);
 }
 
 static void free_nodes(struct operation *operation)
@@ -75,6 +76,7 @@ static void destroy_operation(void *arg)
     value_unref(operation->config.scope.identity);
     value_unref(operation->config.scope.context);
     value_unref(operation->config.scope.existing);
+    object_policy_done(&operation->config.scope.objects);
     approved_plan_unref(operation->config.approved);
     if (operation->errand.free)
         operation->errand.free(operation->errand.arg);

@@ -53,9 +53,11 @@ struct operation {
     enum stage stage;
     struct operation_errand errand; /* the last one; or zero */
     bool errand_is_due;             /* and has not begun */
-    size_t n_begun, n_done; /* pieces of work that come before the walk of the stage */
+    size_t n_begun, n_done;         /* pieces of work that come before the walk of the stage */
     struct error error;
     struct error stale; /* that what is planned now is not what was approved; its code 0: it is */
+    struct error
+        guarded; /* that it would delete more than the Spec allows; its code 0: it does not */
 
     struct spec *spec; /* NULL: nothing is wanted */
     struct plan *plan;

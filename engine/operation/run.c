@@ -39,7 +39,7 @@ void operation_set_phase(struct operation *operation, enum operation_phase phase
 void operation_end_planning(struct operation *operation, const struct error *error)
 {
     operation->stage = STAGE_IDLE;
-    operation->is_planned = !error->code || operation->stale.code;
+    operation->is_planned = !error->code || operation->stale.code || operation->guarded.code;
     err_copy(&operation->error, error);
     operation_set_phase(operation, OPERATION_PLANNED);
 }

@@ -16,6 +16,7 @@
 #include <stdint.h>
 
 #include "engine/base/strmap.h"
+#include "engine/spec/object_policy.h"
 #include "engine/spec/problem.h"
 #include "engine/spec/resource.h"
 
@@ -27,19 +28,21 @@ enum deletion_policy {
 };
 
 struct spec_policy {
-    bool suspend;              /* false */
-    bool prune;                /* true */
-    bool wait;                 /* true */
-    bool force;                /* false */
-    bool needs_approval;       /* false: approval.mode is Automatic */
+    bool suspend;                  /* false */
+    bool prune;                    /* true */
+    bool wait;                     /* true */
+    bool force;                    /* false */
+    bool needs_approval;           /* false: approval.mode is Automatic */
     enum deletion_policy deletion; /* DELETION_MIRROR_PRUNE */
-    int64_t interval;          /* ms: 10 m */
-    int64_t retry_interval;    /* ms: 30 s */
-    int64_t timeout;           /* ms: 5 m */
-    int64_t history_limit;     /* Releases that are kept: 10 */
-    bool rolls_back;           /* false: remediation.strategy is none */
-    int64_t retries;           /* of a failed operation before that: 0; -1: without an end */
-    const char *service_account; /* NULL: not set */
+    int64_t interval;              /* ms: 10 m */
+    int64_t retry_interval;        /* ms: 30 s */
+    int64_t timeout;               /* ms: 5 m */
+    int64_t history_limit;         /* Releases that are kept: 10 */
+    bool rolls_back;               /* false: remediation.strategy is none */
+    int64_t retries;               /* of a failed operation before that: 0; -1: without an end */
+    int64_t max_deletions;         /* of an apply; -1: without a bound */
+    const char *service_account;   /* NULL: not set */
+    struct object_policy objects;  /* its values are borrowed */
 };
 
 struct spec {
@@ -60,7 +63,7 @@ struct spec {
     struct spec_dependencies {
         uint32_t *indices;
         size_t count;
-    } *dependencies;
+    } * dependencies;
 };
 
 /* A type of resources that has a runtime. */
@@ -83,7 +86,8 @@ void spec_free(struct spec *spec);
 DEFINE_CLEANUP(struct spec *, spec_free)
 
 /* Reads the policy alone, for the deletion of a Spec whose other fields may be broken. A field that
- * cannot be read gets the value that deletes less. service_account is borrowed from object. */
+ * cannot be read gets the value that deletes less. service_account and the values of `objects` are
+ * borrowed from object. */
 void spec_policy_read(const struct value *object, struct spec_policy *ret);
 
 size_t spec_index(const struct spec *spec, const struct resource *resource);
