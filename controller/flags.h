@@ -38,7 +38,7 @@ struct flags {
     int64_t preview_history_limit;
     int64_t terraform_memory; /* bytes; 0: not given */
     bool terraform_allow_unconfined;
-    bool act_as_controller;
+    bool act_as_controller, no_cross_namespace_refs;
     bool leader_elect;
     bool http1;
     bool check;

@@ -167,8 +167,11 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
 
         types[i] = (struct spec_type){runtime->ops->type, runtime->ops->check, runtime};
     }
-    r = spec_parse(run_source(run), &(struct spec_options){types, context->n_runtimes}, ret,
-                   &problems, error);
+    r = spec_parse(run_source(run),
+                   &(struct spec_options){.types = types,
+                                          .n_types = context->n_runtimes,
+                                          .no_cross_namespace = context->no_cross_namespace},
+                   ret, &problems, error);
     problems_done(&problems);
     return r;
 }

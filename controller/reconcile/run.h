@@ -60,6 +60,7 @@ struct run_status {
     bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
     bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
     bool is_held;      /* Ready is False because of a hold: that is no failure */
+    bool waits;        /* Ready is False, as other Specs come first: that is no failure */
     bool is_quiet;     /* the message is no news: no Event */
     bool counts_failure; /* into status.failures */
     int64_t attempted, applied;              /* revisions; 0: as before */
@@ -144,6 +145,10 @@ int64_t run_last_applied(const struct run *run);
 int64_t run_last_attempted(const struct run *run);
 /* status.unfinishedRevision: one that was being applied, or rolled back to; 0: none. */
 int64_t run_unfinished(const struct run *run);
+
+/* The generation of a Spec that has become ready, and is not held by a Rollback or a Destroy; 0:
+ * none. What comes later in the same generation does not change it. */
+int64_t run_ready_generation_of(const struct value *object);
 
 /* The custom resource whose resources are applied; borrowed. */
 const struct value *run_source(const struct run *run);

@@ -31,6 +31,10 @@ size_t parse_checked_type(const struct parse *parse, const char *type);
 
 /* policy.c: reads the fields of spec.spec other than the resources, with their defaults. */
 void check_policy(struct check *check, const struct value *fields, struct spec_policy *ret);
+/* awaited.c: reads `dependsOn` into ret, whose own name is known. no_cross_namespace: as in
+ * spec_options. */
+void check_awaited(struct check *check, const struct value *fields, bool no_cross_namespace,
+                   struct spec *ret);
 /* unsupported.c: reports fields that this version does not implement. */
 void check_unsupported(struct check *check, const struct value *fields);
 /* dependencies.c: reads the dependencies of one resource, when all ids are known. Fills

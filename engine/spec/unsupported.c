@@ -25,7 +25,6 @@ static const struct {
     {NULL, "conflictPolicy", IF_STANDARD, "Force"},
     {NULL, "adoptionPolicy", IF_STANDARD, "AdoptIfUnowned"},
     {NULL, "commonMetadata", IF_EMPTY, NULL},
-    {NULL, "dependsOn", IF_EMPTY, NULL},
 };
 
 static bool is_asked(const struct value *value, enum unasked unasked, const char *standard)

@@ -20,7 +20,6 @@ static void names_fields_of_later_versions(void)
         {WITH("\"adoptionPolicy\":\"AdoptAll\""), IS("adoptionPolicy")},
         {WITH("\"adoptionPolicy\":\"MustMatch\""), IS("adoptionPolicy")},
         {WITH("\"commonMetadata\":{\"labels\":{}}"), IS("commonMetadata")},
-        {WITH("\"dependsOn\":[{\"name\":\"x\"}]"), IS("dependsOn")},
         /* of another type than the schema's: asked for all the same */
         {WITH("\"ignore\":\"all\",\"conflictPolicy\":1"), IS("ignore") IS("conflictPolicy")},
     };
@@ -34,7 +33,6 @@ static void takes_what_asks_for_nothing(void)
         {WITH("\"resourcesFrom\":[],\"secretStore\":{},\"kubeConfig\":null,\"maxDeletions\":null,"
               "\"driftDetection\":{\"mode\":\"enabled\"},"
               "\"healthChecks\":[],\"ignore\":[],\"conflictPolicy\":\"Force\","
-              "\"adoptionPolicy\":\"AdoptIfUnowned\",\"commonMetadata\":{},\"dependsOn\":[],"
               "\"remediation\":{\"retries\":3,\"strategy\":\"rollback\"},\"context\":{\"A\":\"ref:/"
               "/x/y\"}"),
          ""},
