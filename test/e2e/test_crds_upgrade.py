@@ -14,7 +14,7 @@ from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 
 OF_LATER = {
-    "ignore": [{"paths": ["/data"]}], "dependsOn": [{"name": "other"}], "maxDeletions": 3,
+    "ignore": [{"paths": ["/data"]}], "maxDeletions": 3,
     "resourcesFrom": [{"kind": "ConfigMap", "name": "a", "key": "b"}], "conflictPolicy": "Fail",
     "kubeConfig": {"secretRef": {"name": "a"}}, "driftDetection": {"mode": "warn"},
     "secretStore": {"provider": {"vault": {"path": "a"}}}, "adoptionPolicy": "AdoptAll",
