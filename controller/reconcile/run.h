@@ -168,7 +168,8 @@ int64_t run_spec_created_at(const struct run *run);
 /* What operations on the Spec's behalf are made of, the table's own parts aside. */
 struct run_operation {
     struct operation_config config;
-    const struct value *identity, *extensions; /* which it borrows; references, or NULL */
+    const struct value *identity, *connection, *extensions; /* which it borrows; references, or
+                                                               NULL */
 };
 /* With the Spec's own `context`: what `contextFrom` names comes later (errand.h). */
 void run_operation_init(struct run_operation *operation, const struct run *run);

@@ -17,7 +17,6 @@ static const struct {
 } fields_of_later[] = {
     {NULL, "resourcesFrom", IF_EMPTY, NULL},
     {NULL, "secretStore", IF_EMPTY, NULL},
-    {NULL, "kubeConfig", IF_ABSENT, NULL},
     {NULL, "maxDeletions", IF_ABSENT, NULL},
     {"driftDetection", "mode", IF_STANDARD, "enabled"},
     {NULL, "healthChecks", IF_EMPTY, NULL},
