@@ -1,7 +1,9 @@
 """kubeConfig: Specs of one control plane, whose objects are in another."""
 
 import base64
+import http.server
 import os
+import threading
 import time
 from urllib.parse import urlsplit
 
@@ -24,11 +26,11 @@ def port_of(cluster):
     return urlsplit(config["clusters"][0]["cluster"]["server"]).port
 
 
-def kubeconfig_of(cluster, port=None, token=None, **changes):
+def kubeconfig_of(plane, port=None, token=None, **changes):
     """Of its administrator, or of who has the token; by way of a port."""
-    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    config = yaml.safe_load(plane.kubeconfig.read_text())
     server = config["clusters"][0]["cluster"]
-    server["server"] = f"https://127.0.0.1:{port or port_of(cluster)}"
+    server["server"] = f"https://127.0.0.1:{port or port_of(plane)}"
     if token:
         config["users"][0]["user"] = {"token": token}
     server.update(changes.get("cluster", {}))
@@ -234,20 +236,29 @@ class TestAddresses:
         assert "refused" not in message.lower()
         spec.delete()
 
+    def plain_port(self):
+        """Of a server that speaks HTTP without TLS."""
+        server = http.server.HTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return server.server_address[1]
+
     def test_what_does_not_answer_reads_the_same(self, home, there, tenant):
         """A port that is shut, one that says nothing, and one that speaks something else."""
-        silent, other = Forwarder(), Forwarder(port_of(there))
+        silent, plain = Forwarder(), Forwarder(self.plain_port())
         shut = Forwarder()
         shut.close()
         messages = {}
-        for name, port in (("shut", shut.port), ("silent", silent.port)):
+        for name, port in (("shut", shut.port), ("silent", silent.port), ("plain", plain.port)):
             put_secret(home, tenant, kubeconfig_of(there, port=port), name)
             spec = Spec(home, tenant, name).apply([config_map("a", tenant)], **at(name), **QUICK)
-            messages[name] = fails(spec, "ClusterUnreachable").replace(str(port), "PORT").partition("\n")[0]
+            message = fails(spec, "ClusterUnreachable").partition("\n")[0]
+            assert str(port) not in message
+            messages[name] = message.rpartition("the cluster of the kubeConfig: ")[2]
             spec.delete()
         assert len(set(messages.values())) == 1, messages
+        assert messages["shut"] == "the cluster's server does not answer"
         silent.close()
-        other.close()
+        plain.close()
 
 
 class TestWhatBecomesOfIt:

@@ -1,6 +1,7 @@
 /* Sessions in a cluster that a tenant chose, and whether it is still the one that it was. */
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/address_filter.h"
 #include "runtimes/kubernetes/session/kubeconfig.h"
 #include "runtimes/kubernetes/session/place.h"
 #include "runtimes/kubernetes/session/session.h"
@@ -235,6 +236,16 @@ static struct runtime_session *foreign_new(struct kube_runtime *runtime,
     return session;
 }
 
+static void explain(struct error *problem)
+{
+    if (str_equal(problem->reason, ADDRESS_NOT_ALLOWED))
+        err_set(problem, problem->code, problem->reason,
+                "the kubeConfig's server has an address that the operator does not connect to for "
+                "others; who runs it can allow it (--allow-cluster-address)");
+    else if (!str_equal(problem->reason, CLUSTER_CHANGED))
+        err_wrap(problem, "the cluster of the kubeConfig");
+}
+
 /* foreign: taken over. */
 static int open_there(struct kube_runtime *runtime, const struct runtime_scope *scope,
                       struct foreign_cluster *foreign, const struct runtime_call *call,
@@ -246,9 +257,8 @@ static int open_there(struct kube_runtime *runtime, const struct runtime_scope *
 
     if (r >= 0) {
         r = set_place(session, scope, call, &problem);
+        explain(&problem);
         foreign_cluster_end(foreign, r < 0 ? &problem : NULL);
-        if (r < 0 && !str_equal(problem.reason, CLUSTER_CHANGED))
-            err_wrap(&problem, "the cluster of the kubeConfig");
         err_copy(error, &problem);
     }
     if (r >= 0)

@@ -10,7 +10,6 @@ static void names_fields_of_later_versions(void)
         {WITH("\"resourcesFrom\":[{\"kind\":\"ConfigMap\"}]"), IS("resourcesFrom")},
         {SPEC("\"resourcesFrom\":[{}]"), IS("resourcesFrom")},
         {WITH("\"secretStore\":{\"provider\":{}}"), IS("secretStore")},
-        {WITH("\"kubeConfig\":{}"), IS("kubeConfig")},
         {WITH("\"maxDeletions\":0"), IS("maxDeletions")},
         {WITH("\"driftDetection\":{\"mode\":\"warn\"}"), IS("driftDetection.mode")},
         {WITH("\"driftDetection\":{\"mode\":\"disabled\"}"), IS("driftDetection.mode")},
