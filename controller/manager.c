@@ -204,6 +204,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->act_as_controller = flags->act_as_controller;
     context->max_timeout = flags->max_timeout;
     context->min_interval = flags->min_interval;
+    context->no_cross_namespace = flags->no_cross_namespace_refs;
     context->min_retry_interval = flags->min_retry_interval;
     context->parallelism = (unsigned)flags->parallelism;
     context->epoch = leadership_epoch;

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "controller/core/workqueue.h"
+#include "controller/desk/dependencies.h"
 #include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/corrections.h"
@@ -99,6 +100,19 @@ bool run_is_settled(const struct run *run)
 int64_t run_last_applied(const struct run *run)
 {
     return value_int(value_get(status_of(run), "lastAppliedRevision"), 0);
+}
+
+int64_t run_ready_generation_of(const struct value *object)
+{
+    const struct value *status = value_get(object, "status"), *ready;
+
+    if (value_get(status, "readyGeneration"))
+        return value_int(value_get(status, "readyGeneration"), 0);
+    /* Written by a version that did not have it. */
+    ready = conditions_find(value_get(status, "conditions"), "Ready");
+    return str_equal(value_get_string(ready, "status"), "True")
+               ? value_int(value_get(ready, "observedGeneration"), 0)
+               : 0;
 }
 
 int64_t run_failures(const struct run *run)
@@ -269,7 +283,18 @@ static void drop(const struct value **object, const char *key)
 
 static bool is_bad_news(const struct run_status *status)
 {
-    return str_equal(status->verdict.ready, "False") && !status->is_suspended && !status->is_held;
+    return str_equal(status->verdict.ready, "False") && !status->is_suspended &&
+           !status->is_held && !status->waits;
+}
+
+/* A suspended Spec that was ready counts as it is. */
+static void set_ready_generation(const struct run *run, const struct run_status *status,
+                                 const struct value **next)
+{
+    if (str_equal(status->verdict.ready, "True"))
+        set(next, "readyGeneration", value_pack("I", run->subject.generation));
+    else if (status->is_held)
+        drop(next, "readyGeneration");
 }
 
 /* While an operation goes on, it is not known whether the generation still fails. */
@@ -429,6 +454,7 @@ static const struct value *next_status(const struct run *run, const struct run_s
     if (objects)
         set(&next, "objects", objects);
     set(&next, "owner", owner_of(run));
+    set_ready_generation(run, status, &next);
     set_failing_since(run, status, &next);
     set_failures(run, status, &next);
     if (status->is_end)
@@ -458,6 +484,12 @@ static const struct value *next_status(const struct run *run, const struct run_s
 
 /* ---- Writes ---- */
 
+static void note_ready_generation(const struct run *run)
+{
+    desk_note_ready_generation(run->context->desk, &run->subject.key, run->uid,
+                               run_ready_generation_of(run->object));
+}
+
 static int put_status(struct run *run, const struct value *status, struct error *error)
 {
     const struct spec_key *key = &run->subject.key;
@@ -475,6 +507,7 @@ static int put_status(struct run *run, const struct value *status, struct error 
     }
     run_set_metadata(run, metadata);
     set(&run->object, "status", value_ref(status));
+    note_ready_generation(run);
     return 0;
 }
 
@@ -489,6 +522,7 @@ void run_note_ready(const struct run *run)
     struct run_last last = run_last(run);
 
     note(run, last.ready, last.reason);
+    note_ready_generation(run);
 }
 
 int run_write_status(struct run *run, const struct run_status *status, struct error *error)

@@ -5,6 +5,7 @@
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/deletion.h"
+#include "controller/reconcile/dependencies.h"
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/quarantine.h"
@@ -87,6 +88,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     run_note_trigger(run);
     run_note_ready(run);
     run_read_policy(run);
+    dependencies_note(run);
     return 0;
 }
 

@@ -26,6 +26,7 @@ static void copy_scope(struct operation *operation, const struct runtime_scope *
     to->key.name = copy_string(operation, from->key.name);
     to->spec_uid = copy_string(operation, from->spec_uid);
     to->identity = value_ref(from->identity);
+    to->connection = value_ref(from->connection);
     to->context = value_ref(from->context);
     to->existing = value_ref(from->existing);
     object_policy_ref(&to->objects);
@@ -74,6 +75,7 @@ static void destroy_operation(void *arg)
     ledger_unref(operation->ledger);
     value_unref(operation->config.extensions);
     value_unref(operation->config.scope.identity);
+    value_unref(operation->config.scope.connection);
     value_unref(operation->config.scope.context);
     value_unref(operation->config.scope.existing);
     object_policy_done(&operation->config.scope.objects);

@@ -107,16 +107,21 @@ static void open_session(struct operation *operation, struct binding *binding,
     struct runtime_scope scope = operation->config.scope;
     struct runtime_session *session = NULL;
     struct ledger_records records;
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
     struct error error = {0};
     int r;
 
     binding->is_opening = true;
     pthread_mutex_unlock(&operation->lock);
+    ledger_head(operation->ledger, &arena, &head);
+    scope.place = head.place;
     records = ledger_records(operation->ledger);
     scope.records = records.items;
     scope.n_records = records.count;
     r = binding->runtime->ops->open(binding->runtime, &scope, call, &session, &error);
     ledger_records_done(&records);
+    arena_done(&arena);
     pthread_mutex_lock(&operation->lock);
     binding->is_opening = false;
     binding->failed_at = operation_now(operation);

@@ -34,6 +34,10 @@ void check_policy(struct check *check, const struct value *fields, struct spec_p
 /* object_policy.c */
 void check_object_policy(struct check *check, const struct value *fields,
                          struct object_policy *ret);
+/* awaited.c: reads `dependsOn` into ret, whose own name is known. no_cross_namespace: as in
+ * spec_options. */
+void check_awaited(struct check *check, const struct value *fields, bool no_cross_namespace,
+                   struct spec *ret);
 /* unsupported.c: reports fields that this version does not implement. */
 void check_unsupported(struct check *check, const struct value *fields);
 /* dependencies.c: reads the dependencies of one resource, when all ids are known. Fills

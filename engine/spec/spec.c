@@ -44,6 +44,7 @@ static void read_head(struct parse *parse, const struct value *object)
     spec->stack = read_coordinate(check, fields, "stack", "default");
     spec->workspace = read_coordinate(check, fields, "workspace", "default");
     check_policy(check, fields, &spec->policy);
+    check_awaited(check, fields, parse->options->no_cross_namespace, spec);
     check_unsupported(check, fields);
 }
 

@@ -159,7 +159,6 @@ class TestOfWhom:
         assert spec.wait("False")["reason"] == "ServiceAccountNotFound"
 
     @pytest.mark.parametrize("fields", [
-        {"kubeConfig": {"secretRef": {"name": "k"}}},
         {"secretStore": {"provider": {"kubernetes": {}}}},
     ], ids=lambda fields: next(iter(fields)))
     def test_another_cluster_is_not_taken(self, evil, fields):

@@ -8,6 +8,7 @@ void kube_runtime_init(struct kube_runtime *runtime, const struct kube_runtime_c
     if (!config->effect_time)
         runtime->config.effect_time = EFFECT_TIME;
     cluster_caches_init(&runtime->caches, config->clock);
+    runtime->clusters = clusters_new(&config->foreign, config->clock);
     runtime->own = cluster_cache_get(&runtime->caches, &config->cluster);
 }
 
@@ -16,4 +17,5 @@ void kube_runtime_done(struct kube_runtime *runtime)
     watches_free(runtime->watches);
     cluster_cache_unref(runtime->own);
     cluster_caches_done(&runtime->caches);
+    clusters_free(runtime->clusters);
 }
