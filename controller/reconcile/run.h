@@ -33,6 +33,10 @@ struct run {
     struct hold hold;               /* in force; its operation is that of the run. RELEASE_APPLY:
                                        the Spec itself is in force */
     const struct value *source;     /* what is applied in place of `object`; NULL: `object` */
+    const struct value *sources; /* what a Release records of `resourcesFrom`; a reference, or NULL */
+    char sources_digest[HASH_HEX_SIZE]; /* of their contents (sources.h); "": there are none, or
+                                           they could not be read */
+    size_t source_memory; /* bytes of documents that `source` shares */
     char spec_digest[HASH_HEX_SIZE]; /* of what is applied (recorded.h); "": nothing is recorded */
     char *uid;                      /* of the object; or NULL */
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */

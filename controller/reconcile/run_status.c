@@ -35,8 +35,13 @@ static const struct value *ready_of(const struct run *run)
 
 static bool is_of_this_generation(const struct run *run)
 {
-    return value_int(value_get(status_of(run), "observedGeneration"), -1) ==
-           run->subject.generation;
+    const struct value *status = status_of(run);
+    const char *observed = value_get_string(status, "observedSources");
+
+    /* A hold does not depend on the sources. */
+    return value_int(value_get(status, "observedGeneration"), -1) == run->subject.generation &&
+           (run->hold.operation != RELEASE_APPLY ||
+            str_equal(observed ? observed : "", run->sources_digest));
 }
 
 static bool says_something_new(const struct run *run, const struct verdict *verdict)
@@ -449,6 +454,10 @@ static const struct value *next_status(const struct run *run, const struct run_s
     const struct value *objects = objects_of(status);
 
     set(&next, "observedGeneration", value_pack("I", run->subject.generation));
+    if (run->sources_digest[0])
+        set(&next, "observedSources", value_pack("s", run->sources_digest));
+    else if (value_get(next, "observedSources"))
+        drop(&next, "observedSources");
     set(&next, "conditions", conditions_of(run, status));
     set(&next, "summary", summary_of(status));
     if (objects)

@@ -10,6 +10,8 @@
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/source_watches.h"
+#include "controller/reconcile/sources.h"
 #include "controller/reconcile/store_wait.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
@@ -254,6 +256,8 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     struct error why_unreadable = {0}, problem = {0};
     int r = load(attempt, &why_unreadable, &problem);
 
+    if (r == ERR_NOT_FOUND || (r == 0 && api_is_deleting(run->object)))
+        source_watches_forget(run->context->source_watches, &run->subject.key);
     if (r == ERR_NOT_FOUND)
         return store_wait_is_over(attempt, result) ? end(attempt, result, error) : 0;
     if (r < 0)
@@ -417,12 +421,16 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
         abandon(attempt);
     if (attempt->operation)
         note_request(attempt);
+    if (attempt->operation)
+        sources_look_again(attempt);
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))
         evict(attempt);
     if (attempt->operation)
         return go_on(attempt, result, error);
+    if (attempt->sources && attempt_is_outdated(attempt))
+        attempt_end(attempt);
     after = attempt_rests(attempt);
     if (after || attempt_waits_for_memory(attempt, &after)) {
         *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
@@ -440,7 +448,7 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
-    bool had_operation = attempt->operation;
+    bool had_operation = attempt->operation || attempt->sources;
     int64_t after =
         had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry, NULL));
     int r;
@@ -450,7 +458,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         return 0;
     }
     r = advance(attempt, context, cancel, result, error);
-    if (!attempt->operation)
+    if (!attempt->operation && !attempt->sources)
         quarantine_leave(context->quarantine, desk_key(attempt->entry, NULL),
                          had_operation && attempt_came_to_end(r, result));
     return r;

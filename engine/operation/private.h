@@ -72,9 +72,10 @@ struct operation {
     struct operation_results results; /* under the lock */
     struct step_change *step_changes; /* of each change: rank and last, from planning on */
     struct edges planned, recorded;   /* among changes: from the Spec, from State */
-    struct edges inside;              /* the node is in the dependency, and is deleted with it */
-    struct ledger_records applied;    /* when everything was applied, before anything is deleted */
-    struct strmap applied_uids;       /* of the Spec's resources among them */
+    struct edges inside; /* the node, which goes last, is in the dependency, and is deleted with it
+                          */
+    struct ledger_records applied; /* when everything was applied, before anything is deleted */
+    struct strmap applied_uids;    /* of the Spec's resources among them */
 
     struct graph *graph; /* of the planning walk */
     struct steps *steps;

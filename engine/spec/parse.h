@@ -13,6 +13,7 @@ struct parse {
     struct check check; /* check.spec is the Spec below */
     struct spec *spec;
     const struct spec_options *options;
+    bool is_partial; /* there are resources that are not known */
     void **states; /* one state for each type's checks */
 
     struct entry *entries; /* by resource index */

@@ -275,6 +275,8 @@ int spec_parse(const struct value *object, const struct spec_options *options, s
     int r;
 
     spec->source = value_ref(object);
+    parse.is_partial =
+        !options->has_sources && value_count(value_path(object, "spec", "resourcesFrom", NULL)) > 0;
     read_head(&parse, object);
     read_resources(&parse, value_get(object, "spec"));
     parse_done(&parse);

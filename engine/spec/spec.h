@@ -53,6 +53,7 @@ struct spec_awaited {
 
 struct spec {
     const struct value *source; /* the custom resource */
+    size_t shared_memory; /* bytes of other documents, which the source shares; set by who knows */
     struct arena arena;
 
     const char *namespace_name, *name, *uid;
@@ -85,6 +86,8 @@ struct spec_options {
     const struct spec_type *types;
     size_t n_types;
     bool no_cross_namespace; /* a Spec may not name objects of another namespace */
+    bool has_sources; /* the resources of `resourcesFrom` are among `resources`. False: they are not
+                         known, and an unknown id may be one of theirs */
 };
 
 /* Takes a reference to object. Returns 0, or the error of problems_to_error() with all problems in

@@ -106,7 +106,6 @@ def rules():
 BROKEN = {
     "spec": {"resources": None},
     "spec.resources[].type": {"resources": [{"id": "a", "type": "terraform", "attributes": {}}]},
-    "spec.resourcesFrom": {"resourcesFrom": [{"kind": "Secret", "name": "a", "key": "b"}]},
     "spec.contextFrom[]": {"contextFrom": [{}]},
     "spec.terraformState": {"terraformState": {"from": {"secretRef": {"name": "tfstate-a-b"}},
                                                "to": {"secretRef": {"name": "tfstate-a-b"}}}},

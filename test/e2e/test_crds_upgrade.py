@@ -14,7 +14,6 @@ from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 
 OF_LATER = {
-    "resourcesFrom": [{"kind": "ConfigMap", "name": "a", "key": "b"}],
     "driftDetection": {"mode": "warn"},
     "secretStore": {"provider": {"vault": {"path": "a"}}},
     "healthChecks": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],

@@ -29,7 +29,7 @@ CHECK = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
 SPECS = [
     # fields of spec, None or part of the message that refuses them
     ({"resources": []}, None),
-    ({"resourcesFrom": [CONFIG_MAP]}, LATER),
+    ({"resourcesFrom": [CONFIG_MAP]}, None),
     ({"resourcesFrom": []}, "resources is required"),
     ({"resources": [], "resourcesFrom": []}, None),
     ({"prune": True}, "resources is required"),
@@ -60,7 +60,9 @@ SPECS = [
     ({"resources": [RESOURCE] * 10000}, None),
     ({"resources": [RESOURCE] * 10001}, "resources: Too many"),
     ({"resourcesFrom": [CONFIG_MAP] * 65}, "resourcesFrom: Too many"),
-    ({"resourcesFrom": [{**CONFIG_MAP, "kind": "Secret"}]}, LATER),
+    ({"resourcesFrom": [{**CONFIG_MAP, "kind": "Secret"}]}, None),
+    ({"resourcesFrom": [{**CONFIG_MAP, "digest": "sha256:" + "0a" * 32}]}, None),
+    ({"resourcesFrom": [{**CONFIG_MAP, "digest": "0a" * 32}]}, "resourcesFrom[0].digest"),
     ({"resourcesFrom": [{**CONFIG_MAP, "kind": "Pod"}]}, "resourcesFrom[0].kind"),
     ({"resourcesFrom": [{**CONFIG_MAP, "key": "../b"}]}, "resourcesFrom[0].key"),
     ({"resourcesFrom": [{"kind": "ConfigMap", "name": "a"}]}, "resourcesFrom[0].key: Required"),

@@ -7,8 +7,6 @@
 static void names_fields_of_later_versions(void)
 {
     static const struct parse_row rows[] = {
-        {WITH("\"resourcesFrom\":[{\"kind\":\"ConfigMap\"}]"), IS("resourcesFrom")},
-        {SPEC("\"resourcesFrom\":[{}]"), IS("resourcesFrom")},
         {WITH("\"secretStore\":{\"provider\":{}}"), IS("secretStore")},
         {WITH("\"driftDetection\":{\"mode\":\"warn\"}"), IS("driftDetection.mode")},
         {WITH("\"driftDetection\":{\"mode\":\"disabled\"}"), IS("driftDetection.mode")},
@@ -24,7 +22,7 @@ static void names_fields_of_later_versions(void)
 static void takes_what_asks_for_nothing(void)
 {
     static const struct parse_row rows[] = {
-        {WITH("\"resourcesFrom\":[],\"secretStore\":{},"
+        {WITH("\"secretStore\":{},"
               "\"driftDetection\":{\"mode\":\"enabled\"},"
               "\"healthChecks\":[],"
               "\"remediation\":{\"retries\":3,\"strategy\":\"rollback\"},\"context\":{\"A\":\"ref:/"
