@@ -73,6 +73,7 @@ struct node {
     bool keeps_old;               /* planned anew, it is not replaced: its old object stays */
     bool may_be_replaced;         /* it was deleted while a late create could come */
     bool was_deleted;             /* and a late create may make it again, to be deleted again */
+    const struct value *recorded; /* the attributes as State gets them; a reference */
     struct runtime_subscription *subscription;
 
     /* Under the operation's lock. */

@@ -33,6 +33,8 @@ size_t parse_checked_type(const struct parse *parse, const char *type);
 void check_policy(struct check *check, const struct value *fields, struct spec_policy *ret);
 /* unsupported.c: reports fields that this version does not implement. */
 void check_unsupported(struct check *check, const struct value *fields);
+/* secret_store.c: checks `secretStore`. True: it names a provider, right or wrong. */
+bool check_secret_store(struct check *check, const struct value *store);
 /* dependencies.c: reads the dependencies of one resource, when all ids are known. Fills
  * spec->dependencies[index]. */
 void parse_dependencies(struct parse *parse, size_t index, const struct place *place);

@@ -45,6 +45,7 @@ static void read_head(struct parse *parse, const struct value *object)
     spec->workspace = read_coordinate(check, fields, "workspace", "default");
     check_policy(check, fields, &spec->policy);
     check_unsupported(check, fields);
+    spec->has_secret_store = check_secret_store(check, value_get(fields, "secretStore"));
 }
 
 /* ---- One resource ---- */

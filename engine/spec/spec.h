@@ -50,6 +50,7 @@ struct spec {
     int64_t generation;
     const char *project, *stack, *workspace;
     struct spec_policy policy;
+    bool has_secret_store; /* `secretStore` names a provider */
 
     struct resource *resources; /* in the order written */
     size_t n_resources;

@@ -16,7 +16,6 @@ static const struct {
     const char *standard;
 } fields_of_later[] = {
     {NULL, "resourcesFrom", IF_EMPTY, NULL},
-    {NULL, "secretStore", IF_EMPTY, NULL},
     {NULL, "kubeConfig", IF_ABSENT, NULL},
     {NULL, "maxDeletions", IF_ABSENT, NULL},
     {"driftDetection", "mode", IF_STANDARD, "enabled"},

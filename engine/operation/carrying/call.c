@@ -8,6 +8,7 @@
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
+#include "engine/operation/secrets.h"
 
 #define CALL_ID_SIZE 64
 
@@ -36,15 +37,19 @@ static enum plan_action recorded_action(const struct node *node, const struct ru
 }
 
 /* The fields of a record that do not depend on the outcome of the call. dependencies: the caller's
- * reference. */
-static struct record describe_record(const struct node *node, const struct runtime_step *step,
+ * reference. The attributes are the node's, until its next record. */
+static struct record describe_record(struct node *node, const struct runtime_step *step,
                                      const struct value *dependencies)
 {
     const struct plan_change *change = operation_change(node);
+    _cleanup_value_ const struct value *sealed =
+        operation_seal_secrets(node->operation, step->attributes);
+
+    value_assign(&node->recorded, sealed);
 
     return (struct record){.id = change->id,
                            .type = change->type,
-                           .attributes = step->attributes,
+                           .attributes = node->recorded,
                            .extensions = step->extensions,
                            .dependencies = dependencies,
                            .revision = node->operation->how.revision,

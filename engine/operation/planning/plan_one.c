@@ -1,6 +1,7 @@
 /* Plans one change. */
 #include "engine/operation/carrying/doubt.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/secrets.h"
 #include "engine/spec/moved.h"
 
 void planned_done(struct planned *planned)
@@ -157,6 +158,7 @@ static int plan_resource(struct node *node, const struct record *record, bool is
 {
     struct operation *operation = node->operation;
     const struct record *prior = operation_prior(record);
+    _cleanup_(record_unref_p) const struct record *opened = NULL;
     const struct plan_change *change = operation_change(node);
     const struct resource *resource = change->resource;
     _cleanup_value_ const struct value *attributes = NULL, *written = NULL, *extensions = NULL;
@@ -165,7 +167,6 @@ static int plan_resource(struct node *node, const struct record *record, bool is
         .id = change->id,
         .part = target_part_of(node, record),
         .written = resource->attributes,
-        .prior = operation_is_doubtful(prior) ? NULL : prior,
         .was_unknown = approved && approved_plan_has_unknown(approved, change),
         .is_too_early = !is_due && operation_is_too_early(node),
     };
@@ -178,6 +179,8 @@ static int plan_resource(struct node *node, const struct record *record, bool is
         r = operation_resolve(operation, resource->extensions, is_due, &written, error);
     if (r < 0)
         return r;
+    opened = operation_open_record(operation, prior); /* what it is marked with is known by now */
+    target.prior = operation_is_doubtful(prior) ? NULL : opened;
     extensions = moved_strip(written);
     target.attributes = attributes;
     target.extensions = extensions;

@@ -1,0 +1,34 @@
+/*
+ * The secrets of an operation: what the references of its Spec (secret_ref.h) lead to. Each is asked
+ * for once, by the first visit that needs it, and kept as long as the operation.
+ *
+ * State gets none of the values. In the attributes of a record, a mark stands in place of each: the
+ * reference, the version, and a keyed digest of the value. A runtime never sees a mark of a value that
+ * is known: its record is opened before it plans.
+ */
+#ifndef ENGINE_OPERATION_SECRETS_H
+#define ENGINE_OPERATION_SECRETS_H
+
+#include "engine/operation/private.h"
+#include "engine/secrets.h"
+
+/* A ref_lookup() of secrets; `ret` is NULL where there is no source: nobody may know them. */
+int operation_find_secret(struct operation *operation, const char *text, const struct value **ret,
+                          struct error *error);
+
+/* A copy with marks in place of the values that were looked up, wherever they are: as they are, or in
+ * Base64. A reference; NULL stays NULL. */
+const struct value *operation_seal_secrets(struct operation *operation, const struct value *value);
+/* The inverse, as far as the values are known: marks of others stay. */
+const struct value *operation_open_secrets(struct operation *operation, const struct value *value);
+/* The record with opened attributes; a reference, which is the record itself where it has no mark.
+ * NULL stays NULL. */
+const struct record *operation_open_record(struct operation *operation,
+                                           const struct record *record);
+/* The same without any mark, for redaction: null in place of those whose values are not known. */
+const struct value *operation_unmark_secrets(struct operation *operation,
+                                             const struct value *value);
+
+void operation_free_secrets(struct operation *operation);
+
+#endif
