@@ -7,6 +7,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/address_filter.h"
 #include "runtimes/io/http_error.h"
 #include "runtimes/io/http_response.h"
 
@@ -163,6 +164,9 @@ static void call_finish(struct task *task, CURLcode code)
     struct http_call *call = call_of(task);
 
     leave_curl(call, code);
+    if (code == CURLE_COULDNT_CONNECT && call->refused)
+        err_set(&call->error, ERR_FORBIDDEN, ADDRESS_NOT_ALLOWED,
+                "its address is not one that may be connected to");
     if (code != CURLE_OK && !call->error.code)
         http_error_set(&call->error, code, call->curl_error);
     call_end(call, false);
@@ -204,6 +208,19 @@ static int on_ready(void *arg, char *to, char *from, int to_port, int from_port)
     }
     call->response->sent = true;
     return CURL_PREREQFUNC_OK;
+}
+
+/* curl calls this for each address of the name that it tries. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct http_call *call = arg;
+
+    (void)purpose;
+    if (!address_filter_passes(call->client->address_filter, &address->addr)) {
+        call->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 static void hear(struct http_call *call)
@@ -307,6 +324,10 @@ static CURLcode set_request(struct http_call *call, CURL *handle)
     SET(CURLOPT_HEADERDATA, call);
     SET(CURLOPT_WRITEFUNCTION, on_data);
     SET(CURLOPT_WRITEDATA, call);
+    if (client->address_filter) {
+        SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
+        SET(CURLOPT_OPENSOCKETDATA, call);
+    }
     return result;
 }
 

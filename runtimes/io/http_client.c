@@ -291,6 +291,7 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
     client->unix_socket = str_new(config->unix_socket);
     client->http1 = config->http1;
     client->http2 = config->http2;
+    client->address_filter = config->address_filter;
     client->connect_timeout =
         config->connect_timeout > 0 ? config->connect_timeout : CONNECT_TIMEOUT_MS;
     r = read_address(client, config, error);
