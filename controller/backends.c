@@ -80,6 +80,8 @@ int backends_init(struct backends *backends, const struct connection *connection
 {
     int r = terraform_init(&backends->terraform, connection->flags, error);
 
+    if (r >= 0)
+        r = secret_settings_init(&backends->secrets, connection, error);
     if (r < 0)
         return r;
     for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
@@ -105,4 +107,5 @@ void backends_done(struct backends *backends)
     store_gate_free(backends->gate);
     stores_close(&backends->opened);
     terraform_done(&backends->terraform);
+    secret_settings_done(&backends->secrets);
 }

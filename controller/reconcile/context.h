@@ -16,6 +16,7 @@
 #include "runtimes/kubernetes/client/group.h"
 
 struct desk;
+struct secret_stores;
 struct store_gate;
 struct quarantine;
 
@@ -30,6 +31,7 @@ struct reconcile_context {
     struct release_history *history;
     struct desk *desk; /* what is known of each Spec and each Release */
     struct quarantine *quarantine; /* NULL: nobody is held for the process' deaths */
+    const struct secret_stores *secret_stores;
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit;   /* NULL: everything is allowed */
