@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 #include "runtimes/io/http_hosts.h"
 #include "runtimes/kubernetes/client/file.h"
+#include "runtimes/secrets/cache.h"
 
 static int invalid(const char *flag, const struct error *failure, struct error *error)
 {
@@ -77,6 +78,7 @@ int secret_settings_init(struct secret_settings *settings, const struct connecti
         return invalid("secret-store-ca-file", &failure, error);
     settings->stores.hosts = settings->hosts;
     settings->stores.ca_pem = settings->ca_pem;
+    settings->stores.cache = secret_cache_new();
 #ifdef KUSION_TEST_RUNTIME
     settings->stores.endpoint = endpoint;
 #endif
@@ -87,6 +89,7 @@ void secret_settings_done(struct secret_settings *settings)
 {
     http_loop_free(settings->stores.loop);
     http_hosts_free(settings->hosts);
+    secret_cache_free(settings->stores.cache);
     free(settings->ca_pem);
     *settings = (struct secret_settings){0};
 }

@@ -126,6 +126,7 @@ struct secret_source *spec_secrets_new(const struct run *run)
     const struct reconcile_context *context = run->context;
     const struct value *settings = settings_of(run);
     struct spec_secrets *secrets;
+    _cleanup_free_ char *reader = NULL;
 
     if (!settings || run->looks_up_nothing)
         return NULL;
@@ -135,8 +136,10 @@ struct secret_source *spec_secrets_new(const struct run *run)
     secrets->client = context->client;
     secrets->namespace_name = str_new(run->subject.key.namespace_name);
     secrets->account = str_new(run_account(run));
-    secret_store_open(context->secret_stores, secrets->namespace_name, settings, get_token, secrets,
-                      &secrets->store, &secrets->why_not);
+    reader = str_printf("%s %s %s", run->subject.key.name, run->uid ? run->uid : "",
+                        secrets->account ? secrets->account : "");
+    secret_store_open(context->secret_stores, secrets->namespace_name, reader, settings, get_token,
+                      secrets, &secrets->store, &secrets->why_not);
     return &secrets->base;
 }
 

@@ -35,7 +35,7 @@ static void digest_value(const struct operation *operation, const char *bytes, s
     hash_add(hash, bytes, length);
     hash_finish_hex(hash, hex);
     hash_free(hash);
-    str_copy(ret, DIGEST_SIZE, hex);
+    memcpy(ret, hex, DIGEST_SIZE - 1);
     ret[DIGEST_SIZE - 1] = '\0';
 }
 
@@ -160,8 +160,8 @@ struct marking {
 
 static const struct value *mark_of(const struct operation_secret *secret, const char *prefix)
 {
-    _cleanup_free_ char *text = str_printf("%s%s %s %s", prefix, secret->digest, secret->version,
-                                           secret->reference);
+    _cleanup_free_ char *text =
+        str_printf("%s%s %s %s", prefix, secret->digest, secret->version, secret->reference);
 
     return value_pack("s", text);
 }
@@ -316,8 +316,7 @@ const struct value *operation_open_secrets(struct operation *operation, const st
     return copy(&marking, value);
 }
 
-const struct value *operation_unmark_secrets(struct operation *operation,
-                                             const struct value *value)
+const struct value *operation_unmark_secrets(struct operation *operation, const struct value *value)
 {
     const struct marking marking = {operation, unmark};
 
@@ -337,4 +336,156 @@ const struct record *operation_open_record(struct operation *operation, const st
     opened = *record;
     opened.attributes = attributes;
     return record_new(&opened);
+}
+
+/* ---- What a plan says of them ---- */
+
+/* The parts of a mark; borrowed. */
+struct mark {
+    char digest[DIGEST_SIZE];
+    const char *version, *reference;
+    int version_length;
+};
+
+static bool split_mark(const struct value *value, struct mark *ret)
+{
+    const char *text = value_is_sensitive(value) ? value_string(value) : NULL;
+    bool is_base64;
+
+    if (!text || !read_mark(text, ret->digest, &is_base64))
+        return false;
+    ret->version = strchr(text, ' ') + 1;
+    ret->reference = strchr(ret->version, ' ') + 1;
+    ret->version_length = (int)(ret->reference - 1 - ret->version);
+    return true;
+}
+
+/* fn: nonzero ends it, and is returned. */
+static int each_mark(const struct value *value, int (*fn)(void *arg, const struct mark *mark),
+                     void *arg)
+{
+    struct mark mark;
+    int r = 0;
+
+    if (!value_has_sensitive(value))
+        return 0;
+    if (split_mark(value, &mark))
+        return fn(arg, &mark);
+    for (size_t i = 0; r == 0 && i < value_count(value); i++)
+        r = each_mark(value_child(value, i), fn, arg);
+    return r;
+}
+
+struct listing {
+    struct value_builder *builder;
+    struct strmap seen;
+    struct arena arena;
+};
+
+static int list_mark(void *arg, const struct mark *mark)
+{
+    struct listing *listing = arg;
+    _cleanup_free_ char *text =
+        str_printf("%s version %.*s", mark->reference, mark->version_length, mark->version);
+
+    if (strmap_get(&listing->seen, text))
+        return 0;
+    value_add_string(listing->builder, text);
+    strmap_put(&listing->seen, arena_str(&listing->arena, text), listing);
+    return 0;
+}
+
+const struct value *operation_list_secrets(struct operation *operation,
+                                           const struct runtime_step *step)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *attributes =
+        operation_seal_secrets(operation, step->attributes);
+    _cleanup_value_ const struct value *extensions =
+        operation_seal_secrets(operation, step->extensions);
+    struct listing listing = {.builder = b, .arena = ARENA_INIT};
+    const struct value *list;
+
+    value_begin_array(b);
+    each_mark(attributes, list_mark, &listing);
+    each_mark(extensions, list_mark, &listing);
+    value_end_array(b);
+    list = value_finish(b);
+    strmap_done(&listing.seen);
+    arena_done(&listing.arena);
+    if (value_count(list))
+        return list;
+    value_unref(list);
+    return NULL;
+}
+
+struct comparison {
+    const struct mark *before;
+    struct mark found;
+};
+
+static int find_other(void *arg, const struct mark *mark)
+{
+    struct comparison *comparison = arg;
+
+    if (!str_equal(mark->reference, comparison->before->reference) ||
+        str_equal(mark->digest, comparison->before->digest))
+        return 0;
+    comparison->found = *mark;
+    return 1;
+}
+
+struct rotation {
+    const struct value *now; /* sealed attributes */
+    struct operation *operation;
+    const char *text;
+};
+
+static int compare_mark(void *arg, const struct mark *mark)
+{
+    struct rotation *rotation = arg;
+    struct comparison comparison = {.before = mark};
+
+    if (!each_mark(rotation->now, find_other, &comparison))
+        return 0;
+    rotation->text =
+        operation_text(rotation->operation, "%s has version %.*s, and was applied in version %.*s",
+                       mark->reference, comparison.found.version_length, comparison.found.version,
+                       mark->version_length, mark->version);
+    return 1;
+}
+
+const char *operation_rotation(struct operation *operation, const struct record *record,
+                               const struct runtime_step *step)
+{
+    _cleanup_value_ const struct value *now = NULL;
+    struct rotation rotation = {.operation = operation};
+
+    if (!record || !step || !operation->secret_source)
+        return NULL;
+    now = operation_seal_secrets(operation, step->attributes);
+    rotation.now = now;
+    each_mark(record->attributes, compare_mark, &rotation);
+    return rotation.text;
+}
+
+void operation_note_unread_secrets(const struct operation *operation, struct plan_change *change)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    const struct value *before = change->warnings;
+    const struct resource *resource = change->resource;
+
+    if (!resource || operation->secret_source || !operation->spec->has_secret_store ||
+        !(secret_ref_is_within(resource->attributes) || secret_ref_is_within(resource->extensions)))
+        return;
+    b = value_builder_new();
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(before); i++)
+        value_add(b, value_at(before, i));
+    value_add_string(b,
+                     "its secrets (" SECRET_REF_PREFIX "…) are not looked up for a preview, which "
+                     "cannot tell if they change");
+    value_end_array(b);
+    change->warnings = value_finish(b);
+    value_unref(before);
 }

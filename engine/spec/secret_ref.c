@@ -160,8 +160,9 @@ int secret_ref_parse(const char *text, struct secret_ref *ret, struct error *err
     query = strchrnul(start, '?');
     path = str_new_n(start, (size_t)(query - start));
     if (!are_segments(path) || strchr(path, '#'))
-        return refuse(text, "is no reference to a secret: " SECRET_REF_PREFIX
-                            "NAME/PROPERTY, or " SECRET_REF_PREFIX "NAME/PROPERTY?version=V",
+        return refuse(text,
+                      "is no reference to a secret: " SECRET_REF_PREFIX
+                      "NAME/PROPERTY, or " SECRET_REF_PREFIX "NAME/PROPERTY?version=V",
                       error);
     if (*query && !(ret->version = version_of(query + 1)))
         return refuse(text, "may have ?version=V after the property, and nothing else", error);

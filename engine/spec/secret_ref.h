@@ -5,8 +5,8 @@
  * The last segment is the property. `ref://NAME` is the whole secret, as JSON. Segments are decoded
  * from %XX. The reference must be the whole string.
  *
- * In `data` of a Secret of Kubernetes a reference stands for the Base64 of the value. There it may be
- * written in Base64 itself (cmVmOi8v…), as Kusion writes it.
+ * In `data` of a Secret of Kubernetes a reference stands for the Base64 of the value. There it may
+ * be written in Base64 itself (cmVmOi8v…), as Kusion writes it.
  */
 #ifndef ENGINE_SPEC_SECRET_REF_H
 #define ENGINE_SPEC_SECRET_REF_H
@@ -29,8 +29,8 @@ struct secret_ref {
 bool secret_ref_is(const struct value *value);
 /* Whether a resource with these attributes has such `data`. */
 bool secret_ref_has_data(const struct value *attributes);
-/* The text of a reference, to free(), as it stands in `data` or (is_data false) elsewhere. NULL: the
- * value is none. */
+/* The text of a reference, to free(), as it stands in `data` or (is_data false) elsewhere. NULL:
+ * the value is none. */
 char *secret_ref_text(const struct value *value, bool is_data);
 
 /* ERR_INVALID InvalidReference. *ret: secret_ref_done(). */

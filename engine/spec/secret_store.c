@@ -22,9 +22,7 @@ static const struct provider {
     {.name = "vault",
      .fields = {{"server", true}, {"path", false}, {"version", false}},
      .auth = {{"role", true}, {"mount", false}, {"audience", false}}},
-    {.name = "aws",
-     .fields = {{"region", true}},
-     .auth = {{"role", true}, {"audience", false}}},
+    {.name = "aws", .fields = {{"region", true}}, .auth = {{"role", true}, {"audience", false}}},
     {.name = "alicloud",
      .fields = {{"region", true}},
      .auth = {{"role", true}, {"providerArn", true}, {"audience", false}}},
@@ -89,8 +87,9 @@ static void check_provider(struct check *check, const char *name, const struct v
     const struct provider *provider = find_provider(name);
 
     if (!provider) {
-        check_problem(check, INVALID_SPEC, &at, "is no provider of secrets: vault, aws, alicloud and "
-                                                "azure are");
+        check_problem(check, INVALID_SPEC, &at,
+                      "is no provider of secrets: vault, aws, alicloud and "
+                      "azure are");
     } else if (provider->is_of_later) {
         check_problem(check, UNSUPPORTED, &at, "is not supported by this version");
     } else if (!provider->is_any) {
@@ -111,7 +110,8 @@ bool check_secret_store(struct check *check, const struct value *store)
     if (value_count(provider) == 1 && value_is(provider, VALUE_OBJECT))
         check_provider(check, value_member_key(provider, 0, &length), store, &place);
     else
-        check_problem(check, INVALID_SPEC, &place, "must name one provider of secrets: vault, aws, "
-                                                   "alicloud or azure");
+        check_problem(check, INVALID_SPEC, &place,
+                      "must name one provider of secrets: vault, aws, "
+                      "alicloud or azure");
     return true;
 }

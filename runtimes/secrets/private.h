@@ -45,6 +45,7 @@ struct secret_store {
     const struct secret_stores *stores;
     const struct secret_provider *provider;
     char *namespace_name;
+    char *reader;                      /* digest of who asks which store */
     const struct value *settings;      /* a reference */
     const struct value *fields, *auth; /* of the provider, in them */
     secret_token *token;

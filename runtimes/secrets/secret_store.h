@@ -16,7 +16,8 @@
 #include "engine/secrets.h"
 #include "runtimes/io/http.h"
 
-struct http_hosts; /* runtimes/io/http_hosts.h */
+struct http_hosts;   /* runtimes/io/http_hosts.h */
+struct secret_cache; /* runtimes/secrets/cache.h */
 
 /* The name of the flag, for messages. */
 #define SECRET_STORE_FLAG "--secret-store-host"
@@ -29,6 +30,7 @@ struct secret_stores {
     struct http_loop *loop;         /* of such requests alone */
     const struct http_hosts *hosts; /* that may be asked */
     const char *ca_pem;             /* NULL: the system's */
+    struct secret_cache *cache;
     /* Address in place of that of a cloud ("https://sts.eu-west-1.amazonaws.com"), for tests; NULL:
      * none. *ret: free(). */
     char *(*endpoint)(const char *address);
@@ -40,20 +42,17 @@ typedef int secret_token(void *arg, const char *audience, int64_t deadline, stru
 
 struct secret_store;
 
-/* settings: `secretStore`, checked by spec_parse(); a reference is taken. token and arg live
- * longer. No I/O. ERR_UNSUPPORTED; ERR_FORBIDDEN HostNotAllowed; ERR_INVALID InvalidAddress. */
+/* reader: who asks, for the cache: a Spec and its account. settings: `secretStore`, checked by
+ * spec_parse(); a reference is taken. token and arg live longer. No I/O. ERR_UNSUPPORTED;
+ * ERR_FORBIDDEN HostNotAllowed; ERR_INVALID InvalidAddress. */
 int secret_store_open(const struct secret_stores *stores, const char *namespace_name,
-                      const struct value *settings, secret_token *token, void *arg,
-                      struct secret_store **ret, struct error *error);
+                      const char *reader, const struct value *settings, secret_token *token,
+                      void *arg, struct secret_store **ret, struct error *error);
 void secret_store_free(struct secret_store *store);
 DEFINE_CLEANUP(struct secret_store *, secret_store_free)
 
-/* The errors are those of secret_source_ops.get(). deadline: ms, monotonic. */
+/* A value that was read before is not read again, if the store says that its version is still that.
+ * The errors are those of secret_source_ops.get(). deadline: ms, monotonic. */
 int secret_store_get(struct secret_store *store, const struct secret_ref *ref, int64_t deadline,
                      struct cancel *cancel, struct secret *ret, struct error *error);
-/* The version alone, without the value. 1: the store cannot tell, or not to this account. *ret:
- * free(). */
-int secret_store_version(struct secret_store *store, const struct secret_ref *ref, int64_t deadline,
-                         struct cancel *cancel, char **ret, struct error *error);
-
 #endif

@@ -6,6 +6,7 @@
 #include "engine/base/path.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "runtimes/secrets/cache.h"
 #include "runtimes/secrets/private.h"
 
 /* ms after which a login that the store refuses is made anew: its token has run out. */
@@ -55,9 +56,21 @@ static int find_provider(struct secret_store *store, struct error *error)
                    "secretStore: this operator has no provider \"%s\"", name ? name : "");
 }
 
+static char *digest_reader(const char *namespace_name, const char *reader,
+                           const struct value *settings)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    char hex[HASH_HEX_SIZE];
+
+    buf_printf(&text, "%s\n%s\n", namespace_name, reader);
+    json_write(&text, settings, JSON_CANONICAL);
+    hash_hex(text.data, text.length, hex);
+    return str_new(hex);
+}
+
 int secret_store_open(const struct secret_stores *stores, const char *namespace_name,
-                      const struct value *settings, secret_token *token, void *arg,
-                      struct secret_store **ret, struct error *error)
+                      const char *reader, const struct value *settings, secret_token *token,
+                      void *arg, struct secret_store **ret, struct error *error)
 {
     struct secret_store *store = NEW(struct secret_store);
     int r;
@@ -65,6 +78,7 @@ int secret_store_open(const struct secret_stores *stores, const char *namespace_
     store->stores = stores;
     store->namespace_name = str_new(namespace_name);
     store->settings = value_ref(settings);
+    store->reader = digest_reader(namespace_name, reader, settings);
     store->token = token;
     store->arg = arg;
     pthread_mutex_init(&store->lock, NULL);
@@ -96,6 +110,7 @@ void secret_store_free(struct secret_store *store)
     pthread_mutex_destroy(&store->lock);
     value_unref(store->settings);
     free(store->namespace_name);
+    free(store->reader);
     free(store);
 }
 
@@ -290,13 +305,12 @@ static int explain(const struct secret_ref *ref, int r, const struct error *prob
     return err_copy(error, problem);
 }
 
-int secret_store_get(struct secret_store *store, const struct secret_ref *ref, int64_t deadline,
-                     struct cancel *cancel, struct secret *ret, struct error *error)
+static int read_now(struct secret_store *store, const struct secret_ref *ref,
+                    const struct secret_call *call, struct secret *ret, struct error *error)
 {
-    const struct secret_call call = {deadline, cancel};
     struct secret_answer answer = {0};
     struct error problem = {0};
-    int r = ask(store, ref, &call, ask_answer, &answer, &problem);
+    int r = ask(store, ref, call, ask_answer, &answer, &problem);
 
     if (r >= 0)
         r = take_answer(&answer, ref, ret, &problem);
@@ -305,21 +319,59 @@ int secret_store_get(struct secret_store *store, const struct secret_ref *ref, i
     return r < 0 ? explain(ref, r, &problem, error) : 0;
 }
 
-int secret_store_version(struct secret_store *store, const struct secret_ref *ref, int64_t deadline,
-                         struct cancel *cancel, char **ret, struct error *error)
+/* ---- By the version alone ---- */
+
+static char *key_of(const struct secret_store *store, const struct secret_ref *ref)
 {
-    const struct secret_call call = {deadline, cancel};
-    _cleanup_free_ char *version = NULL;
+    return str_printf("%s %s\n%s\n%s", store->reader, ref->name, ref->property ? ref->property : "",
+                      ref->version ? ref->version : "");
+}
+
+/* 1: the store cannot tell, or not to this account: the right to read need not be that to look. */
+static int look(struct secret_store *store, const struct secret_ref *ref,
+                const struct secret_call *call, const char *known, bool *ret_is_same,
+                struct error *error)
+{
+    _cleanup_free_ char *version = NULL, *clean = NULL;
     struct error problem = {0};
     int r;
 
     if (!store->provider->look)
         return 1;
-    r = ask(store, ref, &call, ask_version, &version, &problem);
-    if (r == ERR_FORBIDDEN || r > 0) /* the right to read need not be that to look */
+    r = ask(store, ref, call, ask_version, &version, &problem);
+    if (r == ERR_FORBIDDEN || r > 0)
         return 1;
     if (r < 0)
         return explain(ref, r, &problem, error);
-    *ret = clean_version(version);
+    clean = clean_version(version);
+    *ret_is_same = str_equal(clean, known);
     return 0;
+}
+
+int secret_store_get(struct secret_store *store, const struct secret_ref *ref, int64_t deadline,
+                     struct cancel *cancel, struct secret *ret, struct error *error)
+{
+    const struct secret_call call = {deadline, cancel};
+    struct secret_cache *cache = store->stores->cache;
+    _cleanup_free_ char *key = key_of(store, ref);
+    int64_t now = system_clock.monotonic(&system_clock);
+    struct secret known = {0};
+    bool is_same = false;
+    int r = 0;
+
+    if (secret_cache_find(cache, key, now, &known))
+        r = look(store, ref, &call, known.version, &is_same, error);
+    if (is_same) {
+        *ret = known;
+        return 0;
+    }
+    value_unref(known.value);
+    free(known.version);
+    if (r >= 0)
+        r = read_now(store, ref, &call, ret, error);
+    if (r < 0 && r != ERR_UNAVAILABLE && r != ERR_CANCELLED)
+        secret_cache_drop(cache, key);
+    if (r >= 0)
+        secret_cache_put(cache, key, now, ret);
+    return r;
 }

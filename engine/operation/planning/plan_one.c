@@ -9,6 +9,7 @@ void planned_done(struct planned *planned)
     plan_step_free(planned->step);
     plan_step_free(planned->removal);
     plan_step_free(planned->answer);
+    value_unref(planned->secrets);
     *planned = (struct planned){0};
 }
 
@@ -199,6 +200,7 @@ static int plan_resource(struct node *node, const struct record *record, bool is
     if (r < 0)
         return r;
     ret->action = ret->step->action;
+    ret->secrets = operation_list_secrets(operation, ret->step);
     ret->is_only_read = ret->step->is_only_read;
     ret->has_unknown = ret->has_unknown || ret->action == PLAN_READ;
     if (ret->is_only_read)
