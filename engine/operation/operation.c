@@ -45,6 +45,7 @@ static void free_nodes(struct operation *operation)
         value_unref(node->extensions);
         value_unref(node->seen);
         value_unref(node->recorded);
+        value_unref(node->former);
     }
     free(operation->nodes);
 }

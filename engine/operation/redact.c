@@ -16,7 +16,7 @@
 #define MOST_ROUNDS 16
 
 /* Two records, five steps, and what the node has. */
-#define MOST_VALUES (2 * 3 + 5 * 7 + 3)
+#define MOST_VALUES (2 * 3 + 5 * 7 + 4)
 
 /* Values with something sensitive in them; references. */
 struct secrets {
@@ -81,6 +81,7 @@ static void list_secrets(struct node *node, struct secrets *ret)
     add_secret(ret, node->attributes);
     add_secret(ret, node->extensions);
     add_secret(ret, node->seen);
+    add_secret(ret, node->former);
     pthread_mutex_unlock(&operation->lock);
 }
 

@@ -5,6 +5,7 @@
 #include "engine/base/base64.h"
 #include "engine/base/locked.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/operation/session.h"
 
 /* "secret:DIGEST VERSION REFERENCE", or "secret64:" of a value that stands there in Base64. */
@@ -323,18 +324,26 @@ const struct value *operation_unmark_secrets(struct operation *operation, const 
     return copy(&marking, value);
 }
 
+const struct value *operation_seal_result(const struct node *node, const struct value *result)
+{
+    return operation_ops(node)->foreign ? value_ref(result)
+                                        : operation_seal_secrets(node->operation, result);
+}
+
 const struct record *operation_open_record(struct operation *operation, const struct record *record)
 {
-    _cleanup_value_ const struct value *attributes = NULL;
+    _cleanup_value_ const struct value *attributes = NULL, *result = NULL;
     struct record opened;
 
     if (!record)
         return NULL;
     attributes = operation_open_secrets(operation, record->attributes);
-    if (attributes == record->attributes)
+    result = operation_open_secrets(operation, record->result);
+    if (attributes == record->attributes && result == record->result)
         return record_ref(record);
     opened = *record;
     opened.attributes = attributes;
+    opened.result = result;
     return record_new(&opened);
 }
 
@@ -418,6 +427,43 @@ const struct value *operation_list_secrets(struct operation *operation,
     value_unref(list);
     return NULL;
 }
+
+/* ---- What was there before ---- */
+
+static int is_any(void *arg, const struct mark *mark)
+{
+    (void)arg, (void)mark;
+    return 1;
+}
+
+static void add_sensitive(struct value_builder *b, const struct value *value)
+{
+    if (value_is_sensitive(value) && !value_count(value))
+        value_add_sensitive(b, value);
+    for (size_t i = 0; value_has_sensitive(value) && i < value_count(value); i++)
+        add_sensitive(b, value_child(value, i));
+}
+
+void operation_note_former(struct node *node, const struct record *record,
+                           const struct runtime_step *step)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    _cleanup_value_ const struct value *marked = NULL, *former = NULL;
+
+    if (!record || !step->before || !each_mark(record->attributes, is_any, NULL))
+        return;
+    b = value_builder_new();
+    marked = value_mark_like(step->before, record->attributes);
+    value_begin_array(b);
+    add_sensitive(b, marked);
+    value_end_array(b);
+    former = value_finish(b);
+    pthread_mutex_lock(&node->operation->lock);
+    value_assign(&node->former, former);
+    pthread_mutex_unlock(&node->operation->lock);
+}
+
+/* ---- Rotation ---- */
 
 struct comparison {
     const struct mark *before;

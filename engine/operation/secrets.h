@@ -21,14 +21,21 @@ int operation_find_secret(struct operation *operation, const char *text, const s
 const struct value *operation_seal_secrets(struct operation *operation, const struct value *value);
 /* The inverse, as far as the values are known: marks of others stay. */
 const struct value *operation_open_secrets(struct operation *operation, const struct value *value);
-/* The record with opened attributes; a reference, which is the record itself where it has no mark.
- * NULL stays NULL. */
+/* operation_seal_secrets() of a result, unless the records of its runtime are written as documents
+ * of other tools (runtime_foreign), which need the values. */
+const struct value *operation_seal_result(const struct node *node, const struct value *result);
+/* The record with opened attributes and result; a reference, which is the record itself where it
+ * has no mark. NULL stays NULL. */
 const struct record *operation_open_record(struct operation *operation,
                                            const struct record *record);
 /* The same without any mark, for redaction: null in place of those whose values are not known. */
 const struct value *operation_unmark_secrets(struct operation *operation,
                                              const struct value *value);
 
+/* Keeps what the object has where the record has marks of values that are not known any more: its
+ * platform may quote it. record: or NULL. */
+void operation_note_former(struct node *node, const struct record *record,
+                           const struct runtime_step *step);
 /* Which secrets a step's attributes and extensions have, in which versions: an array of strings,
  * "ref://db/password version 3"; a reference; NULL: none. */
 const struct value *operation_list_secrets(struct operation *operation,

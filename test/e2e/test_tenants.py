@@ -160,7 +160,7 @@ class TestOfWhom:
 
     @pytest.mark.parametrize("fields", [
         {"kubeConfig": {"secretRef": {"name": "k"}}},
-        {"secretStore": {"provider": {"kubernetes": {}}}},
+        {"secretStore": {"provider": {"onpremises": {}}}},
     ], ids=lambda fields: next(iter(fields)))
     def test_another_cluster_is_not_taken(self, evil, fields):
         body = {"apiVersion": "api.kusion.io/v1", "kind": "Spec",

@@ -147,7 +147,8 @@ static void land_observed(struct node *node, struct record *record,
     bool is_authority = operation_ops(node)->flags & RUNTIME_IS_RECORDED;
     _cleanup_value_ const struct value *known =
         operation_storable(is_authority ? outcome->now.result : NULL);
-    _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *marked = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *result = operation_seal_result(node, marked);
     _cleanup_value_ const struct value *memory = operation_storable(record->memory);
 
     record->uid = outcome->now.uid;

@@ -197,6 +197,8 @@ static int plan_resource(struct node *node, const struct record *record, bool is
     if (r >= 0 && prior && !target.prior)
         r = operation_check_doubtful(prior, resource->extensions, ret->step, error);
     remember_resolved(node, &target, r >= 0 ? ret->step : NULL);
+    if (r >= 0)
+        operation_note_former(node, opened, ret->step);
     if (r < 0)
         return r;
     ret->action = ret->step->action;

@@ -9,7 +9,6 @@ static void names_fields_of_later_versions(void)
     static const struct parse_row rows[] = {
         {WITH("\"resourcesFrom\":[{\"kind\":\"ConfigMap\"}]"), IS("resourcesFrom")},
         {SPEC("\"resourcesFrom\":[{}]"), IS("resourcesFrom")},
-        {WITH("\"secretStore\":{\"provider\":{}}"), IS("secretStore")},
         {WITH("\"kubeConfig\":{}"), IS("kubeConfig")},
         {WITH("\"maxDeletions\":0"), IS("maxDeletions")},
         {WITH("\"driftDetection\":{\"mode\":\"warn\"}"), IS("driftDetection.mode")},
