@@ -6,6 +6,7 @@
 #define CONTROLLER_BACKENDS_H
 
 #include "controller/connection.h"
+#include "controller/http.h"
 #include "controller/stores.h"
 #include "controller/terraform.h"
 #include "engine/release/history.h"
@@ -17,6 +18,7 @@
 
 struct backends {
     struct terraform_settings terraform;
+    struct http_settings http;
     struct runtime *runtimes[BACKENDS_RUNTIMES];
     size_t n_runtimes;
     struct opened_store opened;
