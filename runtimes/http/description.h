@@ -24,6 +24,7 @@
  *   delete: as create, without a body, and with `absent`
  *   wait: {path: …, pointer: /status, ready: [active], failed: [error]}
  *   parameters: {zone: …}    values for paths and bodies that are no attributes
+ *   computed: [/address]     pointers to values that the server sets: a plan shows that they come
  *   immutable, unordered, writeOnly, sensitive: pointers to attributes
  *   lifecycle: {createBeforeDestroy, preventDestroy}
  */

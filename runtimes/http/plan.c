@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/path.h"
 #include "engine/base/str.h"
 #include "engine/base/value_mark.h"
 #include "engine/spec/import_id.h"
@@ -9,8 +10,9 @@
 #include "runtimes/http/select.h"
 #include "runtimes/http/session.h"
 
-#define GRACE 10000 /* ms that a change takes at most, beyond its own timeout and those of reads \
-                     */
+#define GRACE                                                                          \
+    10000 /* ms that a change takes at most, beyond its own timeout and those of reads \
+           */
 
 /* What one plan works with. */
 struct planning {
@@ -39,17 +41,58 @@ static void set_reason(struct planning *planning, const char *reason)
     planning->step->base.reason = str_new(reason);
 }
 
-/* Where only the server can tell: its id, and what is secret. */
+#define MOST_STEPS 16 /* of a pointer to a value that the server sets */
+
+/* The keys of a pointer; free() text. 0: there are too many. */
+static size_t split_pointer(const char *pointer, char *text, const char *keys[MOST_STEPS])
+{
+    size_t n = 0;
+
+    for (char *to = text; *pointer; pointer++)
+        if (*pointer == '/') {
+            if (n == MOST_STEPS)
+                return 0;
+            *to++ = '\0';
+            keys[n++] = to;
+        } else {
+            bool is_escaped = *pointer == '~' && (pointer[1] == '0' || pointer[1] == '1');
+
+            pointer += is_escaped;
+            *to++ = (char)(!is_escaped ? *pointer : *pointer == '0' ? '~' : '/');
+        }
+    return n;
+}
+
+/* *object: the caller's reference, which is replaced. */
+static void put_unknown(const struct value **object, const char *pointer)
+{
+    _cleanup_free_ char *text = str_new(pointer);
+    _cleanup_value_ const struct value *unknown = value_pack("u"), *next = NULL;
+    const char *keys[MOST_STEPS];
+    size_t n;
+
+    if (pointer_find(*object, pointer))
+        return;
+    memset(text, 0, strlen(pointer));
+    n = split_pointer(pointer, text, keys);
+    next = n ? value_with_path(*object, keys, n, unknown) : NULL;
+    if (next)
+        value_assign(object, next);
+}
+
+/* The thing as far as it is known before the server has made it. */
 static const struct value *created(const struct planning *planning)
 {
-    const struct value *attributes = planning->step->base.attributes;
-    const char *id = planning->subject.description.id;
-    _cleanup_value_ const struct value *unknown = NULL;
+    const struct value *extensions = planning->target->extensions;
+    const struct value *computed = value_get(extensions, "computed");
+    const struct http_description *description = &planning->subject.description;
+    _cleanup_value_ const struct value *all = value_ref(planning->step->base.attributes);
 
-    if (!id || strchr(id + 1, '/') || strchr(id, '~') || value_get(attributes, id + 1))
-        return value_ref(attributes);
-    unknown = value_pack("u");
-    return value_with(attributes, id + 1, unknown);
+    if (description->id && *description->id)
+        put_unknown(&all, description->id);
+    for (size_t i = 0; i < value_count(computed); i++)
+        put_unknown(&all, value_string(value_at(computed, i)));
+    return rest_thing_mark(extensions, all);
 }
 
 static void fill_create(struct planning *planning)

@@ -143,6 +143,7 @@ class Rest:
                        "body": {"$attributes": "", "name": {"$parameter": "name"}}},
             "update": {"method": "PUT", "path": "/things/{id}"},
             "delete": {"method": "DELETE", "path": "/things/{id}"},
+            "computed": ["/address", "/secret", "/revision"],
             "immutable": ["/fixed", "/swapped"],
             "sensitive": ["/secret", "/password"],
             **extensions,
