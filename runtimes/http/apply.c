@@ -45,7 +45,7 @@ static int fill_request(struct change *change, bool sends_attributes, struct err
     else if (sends_attributes)
         change->body = value_ref(change->step->attributes);
     if (r >= 0 && (!change->path || value_has_unknown(change->body)))
-        r = err_set(error, ERR_INTERNAL, "UnknownValue", "a value of it is not known yet");
+        r = err_set(error, ERR_INTERNAL, NULL, "a value of it is not known yet");
     return r;
 }
 
@@ -71,6 +71,7 @@ static int send_change(struct change *change, const char *list, struct runtime_o
 
     if (r < 0) {
         ret->certainty = change->answer.sent ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
+        ret->until = change->answer.sent ? system_clock.now(&system_clock) + EFFECT_TIME : 0;
         return r;
     }
     status = change->answer.status;

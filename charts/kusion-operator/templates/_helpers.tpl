@@ -189,6 +189,9 @@ args:
 {{- with .Values.state.accept }}
 - --accept-store={{ . }}
 {{- end }}
+{{- range .Values.http.hosts }}
+- {{ printf "--http-host=%s" . | quote }}
+{{- end }}
 {{- range .Values.terraform.providers }}
 - {{ printf "--terraform-provider=%s" . | quote }}
 {{- end }}
