@@ -6,7 +6,6 @@ import time
 import pytest
 
 from kusion_e2e.controller import Controller
-from kusion_e2e.releases import plan_of
 from kusion_e2e.rest import SECRET, TOKEN, Rest, reference, thing_id
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import open_text, states
@@ -39,7 +38,9 @@ def spec(controller, rest, tenant):
         rest.fault(name, None)
     if spec.get():
         spec.delete()
-    assert not rest.things() and not states(controller.cluster, tenant)
+    left = rest.things()
+    rest.made.clear()
+    assert not left and not states(controller.cluster, tenant)
 
 
 def results(spec):
@@ -164,10 +165,8 @@ def test_what_is_there_already_is_left_alone_or_taken_over(spec, rest):
     assert rest.only("theirs")["attributes"] == {"x": "0"}
     mine = rest.placed("theirs", x="1")
     mine["extensions"]["kusionstack.io/import-id"] = "theirs"
-    spec.apply([mine], suspend=True)
-    spec.wait("Unknown")
-    assert plan_of(spec.cluster, spec.namespace, "spec")[thing_id("theirs")]["action"] == "adopt"
     spec.apply([mine]).wait("True")
+    assert results(spec)[thing_id("theirs")]["action"] == "adopt"
     assert rest.only("theirs")["attributes"] == {"x": "1"} and rest.only("theirs")["id"] == other["id"]
 
 
