@@ -29,7 +29,7 @@ struct flags {
     const char *terraform_plugin_dir, *terraform_network_mirror;
     const char *terraform_ca_file, *terraform_lock_file, *terraform_cache_dir;
     const char *secret_store_ca_file;
-    struct flag_values terraform_providers, terraform_download_from;
+    struct flag_values terraform_providers, terraform_download_from, http_hosts;
     struct flag_values secret_store_hosts;
     int64_t concurrent, parallelism;
     int64_t operation_memory, terraform_cache_size;     /* bytes */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "controller/hosts.h"
 #include "engine/base/str.h"
 #include "runtimes/io/http_hosts.h"
 #include "runtimes/kubernetes/client/file.h"
@@ -10,25 +11,6 @@
 static int invalid(const char *flag, const struct error *failure, struct error *error)
 {
     return err_set(error, ERR_INVALID, "InvalidFlag", "--%s: %s", flag, failure->message);
-}
-
-/* A store at the address of the API server could be sent requests that look like the operator's.
- * What is no address, but a name, is not refused by its address. */
-static void deny_api_server(struct http_hosts *hosts, const struct connection *connection)
-{
-    const char *service = getenv("KUBERNETES_SERVICE_HOST");
-    const char *server = connection->config ? connection->config->server : NULL;
-    const char *host = server ? strstr(server, "://") : NULL;
-    _cleanup_free_ char *address = NULL;
-
-    if (service)
-        http_hosts_deny(hosts, service, NULL);
-    if (!host)
-        return;
-    host += strlen("://");
-    address = *host == '[' ? str_new_n(host + 1, strcspn(host + 1, "]"))
-                           : str_new_n(host, strcspn(host, ":/"));
-    http_hosts_deny(hosts, address, NULL);
 }
 
 #ifdef KUSION_TEST_RUNTIME
@@ -50,27 +32,14 @@ static char *endpoint(const char *address)
 }
 #endif
 
-static int read_hosts(struct secret_settings *settings, const struct connection *connection,
-                      struct error *error)
-{
-    const struct flag_values *hosts = &connection->flags->secret_store_hosts;
-    struct error failure = {0};
-
-    settings->hosts = http_hosts_new();
-    for (size_t i = 0; i < hosts->count; i++)
-        if (http_hosts_add(settings->hosts, hosts->items[i], &failure) < 0)
-            return invalid("secret-store-host", &failure, error);
-    deny_api_server(settings->hosts, connection);
-    return 0;
-}
-
 int secret_settings_init(struct secret_settings *settings, const struct connection *connection,
                          struct error *error)
 {
     const struct http_loop_config loop = {.name = "secrets", .max_connections = SECRET_CONNECTIONS};
     const char *ca_file = connection->flags->secret_store_ca_file;
     struct error failure = {0};
-    int r = read_hosts(settings, connection, error);
+    int r = hosts_read("--secret-store-host", &connection->flags->secret_store_hosts, connection,
+                       &settings->hosts, error);
 
     if (r < 0)
         return r;

@@ -1,11 +1,13 @@
 #include "runtimes/io/http_hosts.h"
 
-#include <ctype.h>
-#include <curl/curl.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/address_filter.h"
+#include "runtimes/io/http_origin.h"
+
+#define HTTPS "https://"
 
 struct entry {
     char *namespace_name; /* NULL: all */
@@ -45,68 +47,6 @@ bool http_hosts_are_empty(const struct http_hosts *hosts)
     return !hosts->count;
 }
 
-/* ---- URLs ---- */
-
-static char *url_part(CURLU *url, CURLUPart part)
-{
-    char *text, *copy;
-
-    if (curl_url_get(url, part, &text, part == CURLUPART_PORT ? CURLU_DEFAULT_PORT : 0) !=
-        CURLUE_OK)
-        return NULL;
-    copy = str_new(text);
-    curl_free(text);
-    return copy;
-}
-
-/* Letters, digits, "-", "." and "_"; or an address of IPv6 in brackets, without a zone. */
-static bool is_host(const char *host)
-{
-    if (*host == '[')
-        return host[1 + strspn(host + 1, "0123456789abcdef:.")] == ']';
-    return *host && !host[strspn(host, "abcdefghijklmnopqrstuvwxyz0123456789-._")];
-}
-
-static int not_an_address(struct error *error)
-{
-    return err_set(error, ERR_INVALID, "InvalidAddress",
-                   "is not the address of a server, as https://dns.example.com/api is: without a "
-                   "user, a query and a fragment");
-}
-
-/* *ret: "https://host:443", in lower case; free(). *ret_path: or NULL. */
-static int read_origin(const char *text, char **ret, char **ret_path, struct error *error)
-{
-    CURLU *url = curl_url();
-    _cleanup_free_ char *scheme = NULL, *host = NULL, *port = NULL, *path = NULL, *user = NULL,
-                        *password = NULL, *query = NULL, *fragment = NULL, *zone = NULL;
-
-    if (!url)
-        abort();
-    if (curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK) {
-        scheme = url_part(url, CURLUPART_SCHEME);
-        host = url_part(url, CURLUPART_HOST);
-        port = url_part(url, CURLUPART_PORT);
-        path = url_part(url, CURLUPART_PATH);
-        user = url_part(url, CURLUPART_USER);
-        password = url_part(url, CURLUPART_PASSWORD);
-        query = url_part(url, CURLUPART_QUERY);
-        fragment = url_part(url, CURLUPART_FRAGMENT);
-        zone = url_part(url, CURLUPART_ZONEID);
-    }
-    curl_url_cleanup(url);
-    for (char *c = host; c && *c; c++)
-        *c = (char)tolower((unsigned char)*c);
-    if (!host || !port || !is_host(host) || user || password || query || fragment || zone ||
-        (!str_equal(scheme, "https") && !str_equal(scheme, "http")) || strchr(text, '\\') ||
-        strchr(text, '@'))
-        return not_an_address(error);
-    *ret = str_printf("%s://%s:%s", scheme, host, port);
-    if (ret_path)
-        *ret_path = TAKE(path);
-    return 0;
-}
-
 /* ---- Entries ---- */
 
 static int bad_entry(const char *text, const char *why, struct error *error)
@@ -140,9 +80,9 @@ static int read_ranges(const char *text, struct address_filter *filter, struct e
 static int read_namespace(const char **text, char **ret, struct error *error)
 {
     const char *scheme = strstr(*text, "://");
-    const char *slash = strchr(*text, '/');
+    const char *slash = strchr(*text, '/'), *ranges = strchr(*text, '=');
 
-    if (!slash || (scheme && slash > scheme))
+    if (!slash || (scheme && slash > scheme) || (ranges && slash > ranges))
         return 0;
     *ret = str_new_n(*text, (size_t)(slash - *text));
     *text = slash + 1;
@@ -152,7 +92,8 @@ static int read_namespace(const char **text, char **ret, struct error *error)
 static int read_entry(const char *text, struct entry *ret, struct error *error)
 {
     const char *ranges = strchr(text, '='), *at = text, *host;
-    _cleanup_free_ char *path = NULL, *url = NULL, *address = NULL;
+    _cleanup_(http_origin_done) struct http_origin origin = {0};
+    _cleanup_free_ char *url = NULL, *address = NULL;
     struct error problem = {0};
 
     ret->filter = address_filter_new();
@@ -162,16 +103,11 @@ static int read_entry(const char *text, struct entry *ret, struct error *error)
     host = strstr(address, "://");
     host = host ? host + strlen("://") : address;
     ret->is_wildcard = str_has_prefix(host, "*.");
-    url = str_printf("%.*s%s", (int)(host - address), address, host + (ret->is_wildcard ? 2 : 0));
-    if (host == address) {
-        char *with_scheme = str_printf("https://%s", url);
-
-        free(url);
-        url = with_scheme;
-    }
-    if (read_origin(url, &ret->origin, &path, NULL) < 0 || (path && !str_equal(path, "/")) ||
-        str_has_suffix(url, "/"))
+    url = str_printf("%.*s%s", host == address ? (int)strlen(HTTPS) : (int)(host - address),
+                     host == address ? HTTPS : address, host + (ret->is_wildcard ? 2 : 0));
+    if (http_origin_read(url, &origin, NULL) < 0 || strchr(strstr(url, "://") + 3, '/'))
         return bad_entry(text, NULL, error);
+    ret->origin = TAKE(origin.text);
     if (ranges && read_ranges(ranges + 1, ret->filter, &problem) < 0)
         return bad_entry(text, problem.message, error);
     return 0;
@@ -224,9 +160,9 @@ static bool entry_names(const struct entry *entry, const char *namespace_name, c
 int http_hosts_find(const struct http_hosts *hosts, const char *namespace_name, const char *url,
                     const struct address_filter **ret_filter, struct error *error)
 {
-    _cleanup_free_ char *origin = NULL;
+    _cleanup_(http_origin_done) struct http_origin origin = {0};
     const struct entry *found = NULL;
-    int r = read_origin(url, &origin, NULL, error);
+    int r = http_origin_read(url, &origin, error);
 
     if (r < 0)
         return r;
@@ -235,7 +171,7 @@ int http_hosts_find(const struct http_hosts *hosts, const char *namespace_name, 
     for (size_t i = 0; i < hosts->count; i++) {
         const struct entry *entry = &hosts->items[i];
 
-        if (entry_names(entry, namespace_name, origin) &&
+        if (entry_names(entry, namespace_name, origin.text) &&
             (!found || (entry->namespace_name && !found->namespace_name) ||
              (!entry->namespace_name == !found->namespace_name && found->is_wildcard &&
               !entry->is_wildcard)))
@@ -245,7 +181,7 @@ int http_hosts_find(const struct http_hosts *hosts, const char *namespace_name, 
         return err_set(error, ERR_FORBIDDEN, "HostNotAllowed",
                        "the operator does not connect to %s for namespace \"%s\": the flag "
                        "--http-host names the hosts for which it does",
-                       origin, namespace_name);
+                       origin.text, namespace_name);
     *ret_filter = found->filter;
     return 0;
 }

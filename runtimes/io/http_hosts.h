@@ -1,5 +1,6 @@
 /*
- * The hosts to which HTTP resources may connect: none but those that the operator's flag names.
+ * The hosts of a tenant's choice that may be connected to: none but those that a flag of the
+ * operator names.
  *
  * An entry is [NAMESPACE/][SCHEME://]HOST[:PORT][=RANGE[,RANGE]…]:
  *
@@ -16,8 +17,11 @@
 #ifndef RUNTIMES_IO_HTTP_HOSTS_H
 #define RUNTIMES_IO_HTTP_HOSTS_H
 
+#include <stdbool.h>
+
 #include "engine/base/error.h"
-#include "runtimes/io/address_filter.h"
+
+struct address_filter; /* runtimes/io/address_filter.h */
 
 struct http_hosts;
 

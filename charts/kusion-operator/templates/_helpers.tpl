@@ -202,6 +202,9 @@ args:
 {{- with .Values.state.accept }}
 - --accept-store={{ . }}
 {{- end }}
+{{- range .Values.http.hosts }}
+- {{ printf "--http-host=%s" . | quote }}
+{{- end }}
 {{- range .Values.terraform.providers }}
 - {{ printf "--terraform-provider=%s" . | quote }}
 {{- end }}

@@ -388,12 +388,13 @@ static void help_names_each_with_its_default(void)
     expect_help(text, "--terraform-provider", NULL);
     expect_help(text, "--terraform-download-from", NULL);
     expect_help(text, "--secret-store-host", NULL);
+    expect_help(text, "--http-host", NULL);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         expect_help(text, booleans[i].name, booleans[i].fallback ? "true" : "false");
     for (const char *at = text; (at = strstr(at, "\n  --")); at++)
         n_flags++;
     EXPECT_INT(n_flags,
-               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(size_flags) + 3 +
+               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(size_flags) + 4 +
                    ARRAY_SIZE(durations) + ARRAY_SIZE(booleans),
                "flags that this test knows");
 }
