@@ -199,6 +199,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->source_watches = manager->source_watches;
     context->preview_ttl = flags->preview_ttl;
     context->preview_limit = (size_t)flags->preview_history_limit;
+    context->secret_stores = &manager->backends.secrets.stores;
     context->runtimes = manager->backends.runtimes;
     context->n_runtimes = manager->backends.n_runtimes;
     context->permit = leadership_permit(manager->leadership);

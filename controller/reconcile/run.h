@@ -43,6 +43,7 @@ struct run {
     struct release_approval approval; /* in the object as it was read */
     char *changed_at; /* when its spec was written last, RFC 3339; or NULL */
     bool has_own_resources; /* a Preview: `object` has resources that the Release carries */
+    bool looks_up_nothing;  /* a Preview: it looks up no secrets (spec_secrets.h) */
     bool is_namespace_terminating;
     struct spec_policy policy;
     unsigned char plan_key[HASH_SIZE]; /* of digests of plans: the context's, for run_account(). So

@@ -10,6 +10,7 @@
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
+#include "engine/operation/secrets.h"
 
 /* ---- Making and freeing ---- */
 
@@ -45,6 +46,8 @@ static void free_nodes(struct operation *operation)
         value_unref(node->attributes);
         value_unref(node->extensions);
         value_unref(node->seen);
+        value_unref(node->recorded);
+        value_unref(node->former);
     }
     free(operation->nodes);
 }
@@ -66,6 +69,7 @@ static void destroy_operation(void *arg)
     free(operation->inside.items);
     strmap_done(&operation->applied_uids);
     strmap_done(&operation->outputs);
+    operation_free_secrets(operation);
     strmap_done(&operation->moved);
     ledger_records_done(&operation->applied);
     plan_free(operation->plan);

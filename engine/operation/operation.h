@@ -38,6 +38,7 @@
 #include "engine/plan/digest.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime.h"
+#include "engine/secrets.h"
 #include "engine/spec/spec.h"
 #include "engine/state/ledger.h"
 
@@ -157,6 +158,11 @@ void operation_send(struct operation *operation, const struct operation_errand *
  * NULL. why_not: as below. */
 void operation_set_context(struct operation *operation, const struct value *context,
                            const struct error *why_not);
+
+/* Gives it what the Spec's references to secrets (secret_ref.h) lead to. Called before
+ * operation_plan(). source: taken over, and freed with the operation, when no visit of it is under way
+ * any more. Without one, what they lead to is unknown, and sensitive: as for a Preview. */
+void operation_use_secrets(struct operation *operation, struct secret_source *source);
 
 /* Sets runtime_scope.existing, the objects to take over. Called before operation_plan(): only State
  * tells which resources have no record. existing: a reference is taken; or NULL. why_not: copied;

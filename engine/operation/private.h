@@ -14,6 +14,7 @@
  *   planning/       from a Spec and State to a plan (planning/planning.h)
  *   carrying/       from a plan to changes in the world (carrying/carrying.h)
  *   records.c       the records that State gets;  state_head.c: its head
+ *   secrets.c       what the references to secrets lead to, and their marks in State
  *   recall.c        rebuilds State that is gone, or older than the Spec
  *   redact.c        hides secrets in the texts of runtimes
  *   results.c       the result of each change, and of the whole
@@ -68,6 +69,9 @@ struct operation {
     struct strmap moved;           /* old id -> the Spec's resource that gets its record; set before
                                       planning, with those that count */
     struct strmap outputs;         /* by the text of their references; set before planning */
+    struct secret_source *secret_source; /* owned; NULL: secrets are not known. Set before planning */
+    struct strmap secrets;               /* by their references; under the lock, as is: */
+    struct operation_secret *first_secret; /* secrets.c */
     struct ledger_records records; /* when planning began */
     struct operation_results results; /* under the lock */
     struct step_change *step_changes; /* of each change: rank and last, from planning on */

@@ -41,6 +41,8 @@ void check_awaited(struct check *check, const struct value *fields, bool no_cros
                    struct spec *ret);
 /* unsupported.c: reports fields that this version does not implement. */
 void check_unsupported(struct check *check, const struct value *fields);
+/* secret_store.c: checks `secretStore`. True: it names a provider, right or wrong. */
+bool check_secret_store(struct check *check, const struct value *store);
 /* dependencies.c: reads the dependencies of one resource, when all ids are known. Fills
  * spec->dependencies[index]. */
 void parse_dependencies(struct parse *parse, size_t index, const struct place *place);

@@ -46,6 +46,7 @@ static void read_head(struct parse *parse, const struct value *object)
     check_policy(check, fields, &spec->policy);
     check_awaited(check, fields, parse->options->no_cross_namespace, spec);
     check_unsupported(check, fields);
+    spec->has_secret_store = check_secret_store(check, value_get(fields, "secretStore"));
 }
 
 /* ---- One resource ---- */

@@ -62,6 +62,7 @@ struct spec {
     struct spec_policy policy;
     struct spec_awaited *awaited;
     size_t n_awaited;
+    bool has_secret_store; /* `secretStore` names a provider */
 
     struct resource *resources; /* in the order written */
     size_t n_resources;

@@ -15,7 +15,6 @@ static const struct {
     enum unasked unasked;
     const char *standard;
 } fields_of_later[] = {
-    {NULL, "secretStore", IF_EMPTY, NULL},
     {"driftDetection", "mode", IF_STANDARD, "enabled"},
     {NULL, "healthChecks", IF_EMPTY, NULL},
 };

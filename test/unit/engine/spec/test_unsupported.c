@@ -7,7 +7,6 @@
 static void names_fields_of_later_versions(void)
 {
     static const struct parse_row rows[] = {
-        {WITH("\"secretStore\":{\"provider\":{}}"), IS("secretStore")},
         {WITH("\"driftDetection\":{\"mode\":\"warn\"}"), IS("driftDetection.mode")},
         {WITH("\"driftDetection\":{\"mode\":\"disabled\"}"), IS("driftDetection.mode")},
         {WITH("\"healthChecks\":[{}]"), IS("healthChecks")},
