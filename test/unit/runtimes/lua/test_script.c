@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "engine/base/mem.h"
+#include "engine/base/buf.h"
 #include "engine/base/str.h"
 #include "engine/base/yaml.h"
 #include "test/unit/suite.h"
