@@ -21,6 +21,7 @@ static struct runtime *make_kubernetes(const struct backends *backends,
         .cluster = connection->cluster,
         .clock = &system_clock,
         .act_as_controller = connection->flags->act_as_controller,
+        .health_namespace = connection->state_namespace,
         .effect_time = connection->flags->api_request_timeout,
     });
 }

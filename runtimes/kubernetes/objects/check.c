@@ -7,6 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/spec/moved.h"
 #include "engine/spec/ref.h"
+#include "runtimes/kubernetes/objects/health_script.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 
 #define NAME_MAX_BYTES 253
@@ -15,8 +16,7 @@
 
 /* Extensions of Kusion that Kubernetes resources do not support yet. */
 static const char *const extensions_of_later[] = {
-    "kubeConfig",   "healthPolicy", "provider",
-    "providerMeta", "resourceType", "kusionstack.io/import-id",
+    "kubeConfig", "provider", "providerMeta", "resourceType", "kusionstack.io/import-id",
 };
 
 /* The state that the checks of one Spec share. */
@@ -24,6 +24,7 @@ struct objects {
     struct object_ref *refs; /* one for each resource of the Spec; name NULL: it does not name a
                                 valid object */
     struct strmap versions;  /* kind -> its first apiVersion */
+    struct strmap scripts;   /* texts of health checks that were found to be right */
     bool several_versions;   /* some kind occurs with several apiVersions */
     bool namespace_left_out, own_namespace_written; /* some ids leave out the Spec's own namespace;
                                                        some write it */
@@ -302,10 +303,12 @@ static void check_moved(struct check *check, const struct value *extensions, con
                       "version is found without this: remove it");
 }
 
-static void check_extensions(struct check *check, const struct value *extensions,
-                             const struct place *place)
+static void check_extensions(struct objects *objects, struct check *check,
+                             const struct value *extensions, const struct place *place)
 {
     const struct place in = {.above = place, .key = "extensions"};
+    const struct place at_policy = {.above = &in, .key = "healthPolicy"};
+    const struct value *policy = value_get(extensions, "healthPolicy");
 
     for (size_t i = 0; i < ARRAY_SIZE(extensions_of_later); i++) {
         const struct place at = {.above = &in, .key = extensions_of_later[i]};
@@ -314,6 +317,8 @@ static void check_extensions(struct check *check, const struct value *extensions
             check_problem(check, UNSUPPORTED, &at,
                           "is not supported for Kubernetes resources by this version");
     }
+    if (!check_is_absent(policy))
+        health_script_check(check, policy, &at_policy, &objects->scripts);
     check_moved(check, extensions, &in);
 }
 
@@ -389,7 +394,7 @@ static void check_resource(void *state, struct check *check, size_t index,
     struct object_ref ref;
 
     if (resource->extensions)
-        check_extensions(check, resource->extensions, place);
+        check_extensions(objects, check, resource->extensions, place);
     if (!resource->attributes || !read_identity(check, resource->attributes, &in, &ref))
         return;
     note_version(objects, &ref);
@@ -411,6 +416,7 @@ static void end(void *state, struct check *check)
 
     check_objects_differ(objects, check);
     strmap_done(&objects->versions);
+    strmap_done(&objects->scripts);
     free(objects->refs);
     free(objects);
 }

@@ -6,6 +6,7 @@
 #include "engine/spec/name.h"
 #include "runtimes/kubernetes/objects/access.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/session/health_checks.h"
 #include "runtimes/kubernetes/session/session.h"
 
 #define SERVED_WITHIN 10000 /* ms: a kind is served at most this long after its CRD was seen */
@@ -64,6 +65,7 @@ int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope
     (void)call;
     if (!kube_service_account(scope->identity) && !kube->config.act_as_controller)
         return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
+    health_checks_begin(kube->checks);
     *ret = session_new(kube, &kube->config.cluster, scope);
     return 0;
 }

@@ -21,12 +21,14 @@
 
 #define FIELD_MANAGER_SIZE 64
 
+struct health_checks;
 struct watches;
 
 struct kube_runtime {
     struct runtime base;
     struct kube_runtime_config config;
     struct watches *watches;
+    struct health_checks *checks;
     struct cluster_cache *own; /* of config.cluster; a reference */
     struct cluster_caches caches;
 };
