@@ -37,7 +37,16 @@ struct edges {
     size_t count, capacity;
 };
 
-enum stage { STAGE_IDLE, STAGE_PREFETCHING, STAGE_PLANNING, STAGE_BEGINNING, STAGE_CARRYING_OUT };
+enum stage {
+    STAGE_IDLE,
+    STAGE_PREFETCHING,
+    STAGE_PLANNING,
+    STAGE_BEGINNING,
+    STAGE_CARRYING_OUT,
+    STAGE_CHECKING, /* all steps have ended: the Spec's healthChecks (carrying/health_checks.h) */
+};
+
+struct health_check;
 
 struct operation {
     struct operation_config config; /* its strings are copies, in the arena */
@@ -53,7 +62,7 @@ struct operation {
     enum stage stage;
     struct operation_errand errand; /* the last one; or zero */
     bool errand_is_due;             /* and has not begun */
-    size_t n_begun, n_done; /* pieces of work that come before the walk of the stage */
+    size_t n_begun, n_done;         /* pieces of work that come before the walk of the stage */
     struct error error;
     struct error stale; /* that what is planned now is not what was approved; its code 0: it is */
 
@@ -77,7 +86,10 @@ struct operation {
     struct graph *graph; /* of the planning walk */
     struct steps *steps;
     uint16_t *groups;
-    struct walk *walk; /* of the stage */
+    struct walk *walk;                  /* of the stage */
+    struct health_check *health_checks; /* NULL: they were not begun, or there are none */
+    size_t n_health_checks;
+    struct graph *health_graph; /* of the walk over them */
     struct operation_apply how;
     bool continues;        /* another operation began under the same revision, and did not end */
     bool counts_earlier;   /* results tell what earlier operations of the revision did, too */

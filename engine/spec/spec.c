@@ -45,6 +45,8 @@ static void read_head(struct parse *parse, const struct value *object)
     spec->workspace = read_coordinate(check, fields, "workspace", "default");
     check_policy(check, fields, &spec->policy);
     check_unsupported(check, fields);
+    parse_health_checks(parse, fields);
+    parse_health_check_exprs(parse, fields);
 }
 
 /* ---- One resource ---- */
@@ -289,6 +291,8 @@ void spec_free(struct spec *spec)
         return;
     strmap_done(&spec->by_id);
     strmap_done(&spec->moved);
+    for (size_t i = 0; i < spec->n_health_checks; i++)
+        value_unref(spec->health_checks[i].attributes);
     arena_done(&spec->arena);
     value_unref(spec->source);
     free(spec);

@@ -42,6 +42,13 @@ struct spec_policy {
     const char *service_account; /* NULL: not set */
 };
 
+/* An object that the Spec does not own: it has to be healthy, too, when everything is applied. */
+struct spec_health_check {
+    const char *id;                 /* "apiVersion:Kind[:namespace]:name", for messages */
+    const struct value *attributes; /* what names it; owned */
+};
+#define SPEC_HEALTH_CHECK_TYPE "Kubernetes" /* the type of all of them */
+
 struct spec {
     const struct value *source; /* the custom resource */
     struct arena arena;
@@ -53,6 +60,8 @@ struct spec {
 
     struct resource *resources; /* in the order written */
     size_t n_resources;
+    struct spec_health_check *health_checks; /* in the order written */
+    size_t n_health_checks;
     struct strmap by_id; /* id -> struct resource * */
     struct strmap moved; /* the ids before (moved.h) -> struct resource * */
     /* The dependencies of each resource, as indices: from dependsOn and from references, without

@@ -20,7 +20,6 @@ static const struct {
     {NULL, "kubeConfig", IF_ABSENT, NULL},
     {NULL, "maxDeletions", IF_ABSENT, NULL},
     {"driftDetection", "mode", IF_STANDARD, "enabled"},
-    {NULL, "healthChecks", IF_EMPTY, NULL},
     {NULL, "ignore", IF_EMPTY, NULL},
     {NULL, "conflictPolicy", IF_STANDARD, "Force"},
     {NULL, "adoptionPolicy", IF_STANDARD, "AdoptIfUnowned"},

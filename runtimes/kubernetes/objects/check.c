@@ -410,9 +410,30 @@ static void check_resource(void *state, struct check *check, size_t index,
     note_spelling(objects, check, resource->id, &ref);
 }
 
+/* An object that is only waited for. Its parts stand side by side, without metadata. */
+static void check_health_check(struct check *check, size_t index)
+{
+    const struct spec_health_check *one = &check->spec->health_checks[index];
+    const struct place in = {.key = "healthChecks"};
+    const struct place at = {.above = &in, .index = index};
+    struct check unreported = {.spec = check->spec};
+    struct object_ref ref;
+
+    if (!one->attributes)
+        return;
+    if (!read_identity(&unreported, one->attributes, &at, &ref))
+        check_problem(check, INVALID_SPEC, &at, "\"%s\" does not name an object", one->id);
+    else if (is_own_spec(check->spec, &ref))
+        check_problem(check, INVALID_SPEC, &at, "is the Spec itself, which would wait for itself");
+    arena_done(&unreported.scratch);
+}
+
 static void end(void *state, struct check *check)
 {
     struct objects *objects = state;
+
+    for (size_t i = 0; i < check->spec->n_health_checks; i++)
+        check_health_check(check, i);
 
     check_objects_differ(objects, check);
     strmap_done(&objects->versions);
