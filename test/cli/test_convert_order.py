@@ -223,12 +223,12 @@ secretStore: {provider: {vault: {}}}
     result = run(text)
     assert result.returncode == 0, result.stderr
     assert [line.split("  ")[:3] for line in result.stderr.splitlines()] == [
-        ["stdin:9:7", "warning", "ConfigMap/a"], ["stdin:11:5", "warning", "ConfigMap/a"],
+        ["stdin:9:7", "warning", "ConfigMap/a"], ["stdin:11:20", "warning", "ConfigMap/a"],
         ["stdin:12:3", "warning", "hashicorp:random:random_password:db"],
         ["stdin:15:1", "warning", "secretStore is not supported by 0.1.0: the operator refuses the Spec"]]
     errors = [line.split("  ")[0] for line in kusion("validate", "-f", "-", input=text).stdout.splitlines()
               if "  error  " in line]
-    assert errors == ["stdin:9:7", "stdin:11:5", "stdin:15:1"]
+    assert errors == ["stdin:9:7", "stdin:11:20", "stdin:15:1"]
 
 
 def test_to_kusion_says_what_is_lost():

@@ -18,7 +18,6 @@ OF_LATER = {
     "resourcesFrom": [{"kind": "ConfigMap", "name": "a", "key": "b"}], "conflictPolicy": "Fail",
     "kubeConfig": {"secretRef": {"name": "a"}}, "driftDetection": {"mode": "warn"},
     "secretStore": {"provider": {"vault": {"path": "a"}}}, "adoptionPolicy": "AdoptAll",
-    "healthChecks": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
     "commonMetadata": {"labels": {"a": "b"}},
 }
 
