@@ -97,7 +97,7 @@ static int read_status(struct run *run, lua_State *lua)
             run->verdict->status = (enum script_status)i;
             return 0;
         }
-    return err_set(run->error, ERR_INVALID, "ScriptFailed",
+    return err_set(run->error, ERR_INVALID, "HealthCheckFailed",
                    "health.lua returned no status that is one of Healthy, Progressing, Degraded, "
                    "Suspended, Missing, Unknown");
 }
@@ -120,7 +120,7 @@ static int read_verdict(lua_State *lua)
     if (text)
         set_message(run->verdict, text, length);
     else
-        run->code = err_set(run->error, ERR_INVALID, "ScriptFailed",
+        run->code = err_set(run->error, ERR_INVALID, "HealthCheckFailed",
                             "health.lua returned a message that is a %s", luaL_typename(lua, -1));
     return 0;
 }
@@ -134,7 +134,7 @@ static int read_result(struct run *run)
     if (lua_isnil(lua, -1))
         return 0;
     if (!lua_istable(lua, -1))
-        return err_set(run->error, ERR_INVALID, "ScriptFailed",
+        return err_set(run->error, ERR_INVALID, "HealthCheckFailed",
                        "health.lua returned a %s, and no table with status and message",
                        luaL_typename(lua, -1));
     lua_pushnil(lua);
@@ -147,7 +147,7 @@ static int read_result(struct run *run)
     lua_insert(lua, -2);
     status = lua_pcall(lua, 2, 0, 0);
     if (status != LUA_OK)
-        run->code = fail(run, status, "ScriptFailed");
+        run->code = fail(run, status, "HealthCheckFailed");
     if (run->code < 0)
         *run->verdict = (struct script_verdict){0};
     return run->code;
@@ -170,7 +170,7 @@ static int compile(struct run *run)
 {
     int status = luaL_loadbufferx(run->machine.lua, run->text, run->length, CHUNK, "t");
 
-    return status == LUA_OK ? 0 : fail(run, status, "ScriptInvalid");
+    return status == LUA_OK ? 0 : fail(run, status, "InvalidSpec");
 }
 
 static int run_prepared(struct run *run)
@@ -183,7 +183,7 @@ static int run_prepared(struct run *run)
     if (compile(run) < 0)
         return ERR_INVALID;
     status = lua_pcall(lua, 0, 1, 0);
-    return status == LUA_OK ? read_result(run) : fail(run, status, "ScriptFailed");
+    return status == LUA_OK ? read_result(run) : fail(run, status, "HealthCheckFailed");
 }
 
 static int run_all(struct run *run)
@@ -191,7 +191,8 @@ static int run_all(struct run *run)
     lua_State *lua = run->machine.lua;
 
     if (!lua)
-        return err_set(run->error, ERR_UNAVAILABLE, "ScriptFailed", "there is no memory for it");
+        return err_set(run->error, ERR_UNAVAILABLE, "HealthCheckFailed",
+                       "there is no memory for it");
     if (!run->object) {
         machine_bind(&run->machine, SCRIPT_STEPS, SCRIPT_MEMORY, SCRIPT_CPU_MS);
         return compile(run);
@@ -199,7 +200,7 @@ static int run_all(struct run *run)
     lua_pushcfunction(lua, prepare);
     lua_pushlightuserdata(lua, run);
     if (lua_pcall(lua, 1, 0, 0) != LUA_OK)
-        return err_set(run->error, ERR_INVALID, "ScriptFailed",
+        return err_set(run->error, ERR_INVALID, "HealthCheckFailed",
                        "the object is too large for a health check in Lua");
     return run_prepared(run);
 }
@@ -223,7 +224,7 @@ static int run_on_large_stack(struct run *run)
     int r;
 
     if (run->length > SCRIPT_BYTES)
-        return err_set(run->error, ERR_INVALID, "ScriptInvalid", "has %zu bytes, %u at most",
+        return err_set(run->error, ERR_INVALID, "InvalidSpec", "has %zu bytes, %u at most",
                        run->length, SCRIPT_BYTES);
     r = thread_start("lua", THREAD_LARGE, on_thread, run, &thread, run->error);
     if (r < 0)

@@ -52,11 +52,11 @@ struct script_verdict {
 /* The name that scripts use: "Healthy"; of no opinion "". */
 const char *script_status_name(enum script_status status);
 
-/* Compiles it. ERR_INVALID ScriptInvalid: "health.lua:3: unexpected symbol near 'end'". */
+/* Compiles it. ERR_INVALID InvalidSpec: "health.lua:3: unexpected symbol near 'end'". */
 int script_check(const char *text, size_t length, struct error *error);
 
 /* Runs it. cpu: ms of CPU time of the calling thread; NULL: that has no bound. ERR_INVALID
- * ScriptInvalid, or ScriptFailed: it raised an error, passed a bound, or returned something else.
+ * InvalidSpec, or HealthCheckFailed: it raised an error, passed a bound, or returned something else.
  * ERR_UNAVAILABLE: there is no thread for it. */
 int script_judge(const char *text, size_t length, const struct value *object, int64_t (*cpu)(void),
                  struct script_verdict *ret, struct error *error);

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-DRIVER = Path(os.environ.get("KUSION_HEALTH_DRIVER", ROOT / "build/debug/bin/health_driver"))
+DRIVER = ROOT / "build/debug/bin/health_driver"
 
 
 def module(name, version, folder):
