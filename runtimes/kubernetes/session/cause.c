@@ -285,7 +285,8 @@ int kube_judge_health(struct runtime_session *session, const struct runtime_targ
     int r;
 
     kube_health(seen->result, ret);
-    r = health_checks_judge(session, target, seen->result, call, ret, error);
+    r = health_checks_judge(session->runtime->checks, session->spec_namespace, target->extensions,
+                            seen->result, call, ret, error);
     if (r < 0)
         return r;
     if (ret->status == HEALTH_PROGRESSING || ret->status == HEALTH_FAILED)

@@ -1,5 +1,6 @@
 #include "runtimes/kubernetes/session/health_checks.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -184,12 +185,11 @@ static const struct value *find(struct health_checks *checks, const struct objec
 
 /* ---- A verdict ---- */
 
-static int run(struct runtime_session *session, const struct value *text,
+static int run(struct health_checks *checks, const char *spec_namespace, const struct value *text,
                const struct value *object, const struct runtime_call *call, struct health *ret,
                struct error *error)
 {
-    struct slot slot = {.slots = session->runtime->checks->slots,
-                        .namespace_name = session->spec_namespace};
+    struct slot slot = {.slots = checks->slots, .namespace_name = spec_namespace};
     int r = slot_take(&slot, call->deadline, call->cancel, error);
 
     if (r < 0)
@@ -199,21 +199,21 @@ static int run(struct runtime_session *session, const struct value *text,
     return 0;
 }
 
-int health_checks_judge(struct runtime_session *session, const struct runtime_target *target,
-                        const struct value *object, const struct runtime_call *call,
-                        struct health *ret, struct error *error)
+int health_checks_judge(struct health_checks *checks, const char *spec_namespace,
+                        const struct value *extensions, const struct value *object,
+                        const struct runtime_call *call, struct health *ret, struct error *error)
 {
-    _cleanup_value_ const struct value *text = value_ref(health_script_own(target->extensions));
+    _cleanup_value_ const struct value *text = value_ref(health_script_own(extensions));
     const struct object_ref ref = object_ref_of(object);
     bool is_read = true;
 
     if (!ref.api_version || !ref.kind)
         return 0;
     if (!text)
-        text = find(session->runtime->checks, &ref, &is_read);
+        text = find(checks, &ref, &is_read);
     if (!text && !is_read) {
         health_set(ret, HEALTH_UNKNOWN, "the cluster's health checks are not read yet");
         ret->look_again = LOOK_AGAIN;
     }
-    return text ? run(session, text, object, call, ret, error) : 0;
+    return text ? run(checks, spec_namespace, text, object, call, ret, error) : 0;
 }

@@ -13,8 +13,8 @@
 #ifndef RUNTIMES_KUBERNETES_SESSION_HEALTH_CHECKS_H
 #define RUNTIMES_KUBERNETES_SESSION_HEALTH_CHECKS_H
 
+#include "engine/runtime.h"
 #include "runtimes/kubernetes/session/config.h"
-#include "runtimes/kubernetes/session/session.h"
 
 #define HEALTH_CHECKS_AT_ONCE      2
 #define HEALTH_CHECKS_OF_NAMESPACE 1
@@ -28,11 +28,11 @@ void health_checks_free(struct health_checks *checks);
 /* Begins to watch, unless it does. */
 void health_checks_begin(struct health_checks *checks);
 
-/* What a check says of the object in place of `ret`, as kube_health() set it. Until the cluster's
- * are read, `ret` is UNKNOWN. ERR_TIMEOUT, ERR_CANCELLED: the call ended before its check could
- * run. */
-int health_checks_judge(struct runtime_session *session, const struct runtime_target *target,
-                        const struct value *object, const struct runtime_call *call,
-                        struct health *ret, struct error *error);
+/* What a check says of the object in place of `ret`, as kube_health() set it. spec_namespace: of
+ * the Spec that asks; extensions: of the resource; or NULL. Until the cluster's are read, `ret` is
+ * UNKNOWN. ERR_TIMEOUT, ERR_CANCELLED: the call ended before its check could run. */
+int health_checks_judge(struct health_checks *checks, const char *spec_namespace,
+                        const struct value *extensions, const struct value *object,
+                        const struct runtime_call *call, struct health *ret, struct error *error);
 
 #endif
