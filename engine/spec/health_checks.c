@@ -78,7 +78,7 @@ void parse_health_check_exprs(struct parse *parse, const struct value *fields)
         check_problem(
             &parse->check, UNSUPPORTED, &in,
             "CEL is not run by the operator. Write the check in Lua, as \"health.lua\" of "
-            "the resource's extensions.healthPolicy, or for a kind in a ConfigMap "
+            "the resource's extensions.healthPolicy, or for a kind in the cluster "
             "(docs/health.md): for _, c in ipairs(obj.status and obj.status.conditions "
             "or {}) do if c.type == \"Ready\" and c.status == \"True\" then return "
             "{status = \"Healthy\"} end end return {status = \"Progressing\"}");

@@ -25,7 +25,7 @@ static void names_what_is_wrong(void)
         {WITH("\"healthCheckExprs\":[{\"kind\":\"A\",\"current\":\"true\"}]"),
          "Unsupported|-|healthCheckExprs|CEL is not run by the operator. Write the check in Lua, "
          "as "
-         "\"health.lua\" of the resource's extensions.healthPolicy, or for a kind in a ConfigMap "
+         "\"health.lua\" of the resource's extensions.healthPolicy, or for a kind in the cluster "
          "(docs/health.md): for _, c in ipairs(obj.status and obj.status.conditions or {}) do if "
          "c.type == \"Ready\" and c.status == \"True\" then return {status = \"Healthy\"} end end "
          "return {status = \"Progressing\"}\n"},
