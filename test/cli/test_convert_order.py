@@ -222,13 +222,13 @@ secretStore: {provider: {vault: {server: https://vault.example}}}
     result = run(text)
     assert result.returncode == 0, result.stderr
     assert [line.split("  ")[:3] for line in result.stderr.splitlines()] == [
-        ["stdin:11:5", "warning", "ConfigMap/a"],
+        ["stdin:11:20", "warning", "ConfigMap/a"],
         ["stdin:12:3", "warning", "hashicorp:random:random_password:db"],
         ["stdin:15:1", "warning",
          "secretStore needs `auth` as well: as whom the store is asked (docs/secrets.md)"]]
     errors = [line.split("  ")[0] for line in kusion("validate", "-f", "-", input=text).stdout.splitlines()
               if "  error  " in line]
-    assert errors == ["stdin:11:5", "stdin:15:1"]
+    assert errors == ["stdin:11:20", "stdin:15:1"]
 
 
 def test_to_kusion_says_what_is_lost():
