@@ -199,6 +199,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->source_watches = manager->source_watches;
     context->preview_ttl = flags->preview_ttl;
     context->preview_limit = (size_t)flags->preview_history_limit;
+    context->secret_stores = &manager->backends.secrets.stores;
     context->runtimes = manager->backends.runtimes;
     context->n_runtimes = manager->backends.n_runtimes;
     context->permit = leadership_permit(manager->leadership);
@@ -208,6 +209,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->act_as_controller = flags->act_as_controller;
     context->max_timeout = flags->max_timeout;
     context->min_interval = flags->min_interval;
+    context->no_cross_namespace = flags->no_cross_namespace_refs;
     context->min_retry_interval = flags->min_retry_interval;
     context->parallelism = (unsigned)flags->parallelism;
     context->epoch = leadership_epoch;

@@ -4,6 +4,7 @@
 #include "controller/reconcile/apply_release.h"
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/dependencies.h"
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/recall.h"
@@ -179,6 +180,12 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
         attempt->kind = ATTEMPT_RESYNC;
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
+    r = dependencies_await(attempt, result, &failure);
+    if (r > 0)
+        return 0;
+    if (r < 0)
+        return r == ERR_INVALID ? apply_refused(attempt, &failure, result, error)
+                                : apply_failed(attempt, &failure, result, error);
     if (run->policy.needs_approval)
         return begin_as_approved(attempt, result, error);
     if (begin_plan(attempt, &failure) > 0)

@@ -325,6 +325,7 @@ static int load_spec(struct attempt *attempt, struct error *error)
     if (r < 0 && r != ERR_NOT_FOUND)
         return err_copy(error, &absent);
     run->has_own_resources = has_own_resources(attempt);
+    run->looks_up_nothing = true;
     run->object = has_own_resources(attempt) ? with_own_resources(attempt, stored) : TAKE(stored);
     return 0;
 }

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "controller/core/workqueue.h"
+#include "controller/desk/dependencies.h"
 #include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/corrections.h"
@@ -104,6 +105,19 @@ bool run_is_settled(const struct run *run)
 int64_t run_last_applied(const struct run *run)
 {
     return value_int(value_get(status_of(run), "lastAppliedRevision"), 0);
+}
+
+int64_t run_ready_generation_of(const struct value *object)
+{
+    const struct value *status = value_get(object, "status"), *ready;
+
+    if (value_get(status, "readyGeneration"))
+        return value_int(value_get(status, "readyGeneration"), 0);
+    /* Written by a version that did not have it. */
+    ready = conditions_find(value_get(status, "conditions"), "Ready");
+    return str_equal(value_get_string(ready, "status"), "True")
+               ? value_int(value_get(ready, "observedGeneration"), 0)
+               : 0;
 }
 
 int64_t run_failures(const struct run *run)
@@ -210,6 +224,9 @@ static void add_duration(struct value_builder *b, const char *key, int64_t ms)
 static const struct value *policy_value(const struct run *run)
 {
     static const char *const deletion[] = {"MirrorPrune", "Delete", "WaitForTermination", "Orphan"};
+    static const char *const adoption[] = {[ADOPT_IF_UNOWNED] = "AdoptIfUnowned",
+                                           [ADOPT_MATCHING] = "MustMatch",
+                                           [ADOPT_ALL] = "AdoptAll"};
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct spec_policy *policy = &run->policy;
     const char *account = run_account(run);
@@ -237,6 +254,14 @@ static const struct value *policy_value(const struct run *run)
     add_duration(b, "interval", policy->interval);
     add_duration(b, "retryInterval", policy->retry_interval);
     add_duration(b, "timeout", policy->timeout);
+    value_key(b, "conflictPolicy");
+    value_add_string(b, policy->objects.yields ? "Fail" : "Force");
+    value_key(b, "adoptionPolicy");
+    value_add_string(b, adoption[policy->objects.adoption]);
+    if (policy->max_deletions >= 0) {
+        value_key(b, "maxDeletions");
+        value_add_int(b, policy->max_deletions);
+    }
     value_key(b, "revisionHistoryLimit");
     value_add_int(b, policy->history_limit);
     value_end_object(b);
@@ -263,7 +288,18 @@ static void drop(const struct value **object, const char *key)
 
 static bool is_bad_news(const struct run_status *status)
 {
-    return str_equal(status->verdict.ready, "False") && !status->is_suspended && !status->is_held;
+    return str_equal(status->verdict.ready, "False") && !status->is_suspended &&
+           !status->is_held && !status->waits;
+}
+
+/* A suspended Spec that was ready counts as it is. */
+static void set_ready_generation(const struct run *run, const struct run_status *status,
+                                 const struct value **next)
+{
+    if (str_equal(status->verdict.ready, "True"))
+        set(next, "readyGeneration", value_pack("I", run->subject.generation));
+    else if (status->is_held)
+        drop(next, "readyGeneration");
 }
 
 /* While an operation goes on, it is not known whether the generation still fails. */
@@ -429,6 +465,7 @@ static const struct value *next_status(const struct run *run, const struct run_s
     if (objects)
         set(&next, "objects", objects);
     set(&next, "owner", owner_of(run));
+    set_ready_generation(run, status, &next);
     set_failing_since(run, status, &next);
     set_failures(run, status, &next);
     if (status->is_end)
@@ -458,6 +495,12 @@ static const struct value *next_status(const struct run *run, const struct run_s
 
 /* ---- Writes ---- */
 
+static void note_ready_generation(const struct run *run)
+{
+    desk_note_ready_generation(run->context->desk, &run->subject.key, run->uid,
+                               run_ready_generation_of(run->object));
+}
+
 static int put_status(struct run *run, const struct value *status, struct error *error)
 {
     const struct spec_key *key = &run->subject.key;
@@ -475,6 +518,7 @@ static int put_status(struct run *run, const struct value *status, struct error 
     }
     run_set_metadata(run, metadata);
     set(&run->object, "status", value_ref(status));
+    note_ready_generation(run);
     return 0;
 }
 
@@ -489,6 +533,7 @@ void run_note_ready(const struct run *run)
     struct run_last last = run_last(run);
 
     note(run, last.ready, last.reason);
+    note_ready_generation(run);
 }
 
 int run_write_status(struct run *run, const struct run_status *status, struct error *error)
@@ -499,6 +544,8 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     struct error problem = {0};
     int r;
 
+    if (run->is_bypassed) /* there is none */
+        return 0;
     note(run, verdict->ready, verdict->reason);
     /* What an unreadable object's status says is not known: it is then written each time. */
     if (!run->is_unreadable && value_equal(status_of(run), next))

@@ -27,7 +27,9 @@ static size_t memory_of_plan(const struct operation *operation, size_t index)
 
     bytes += memory_of_step(change->step) + memory_of_step(change->removal);
     bytes += memory_of_step(node->step) + memory_of_step(node->removal);
-    bytes += value_memory(node->attributes) + value_memory(node->extensions);
+    bytes += value_memory(node->attributes) + value_memory(node->extensions) +
+             value_memory(node->former) + value_memory(node->recorded) +
+             value_memory(change->secrets);
     if (change->digest)
         bytes += sizeof(*change->digest) + value_memory(change->digest->unknown) +
                  value_memory(change->digest->shown.assigned);
