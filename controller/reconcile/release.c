@@ -363,7 +363,7 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 /* Specs have keys without a prefix. */
 static char *quarantine_key(const struct attempt *attempt)
 {
-    return str_printf("release:%s", desk_key(attempt->entry, NULL));
+    return str_printf(QUARANTINE_RELEASE "%s", desk_key(attempt->entry, NULL));
 }
 
 /* 1: it fails for good, because the process died over it. */
