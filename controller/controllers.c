@@ -107,6 +107,8 @@ static void on_change(void *arg, const char *key, const struct informer_object *
                                           .is_deleting = now->deleting,
                                           .is_new = !old && now->is_new,
                                           .version = now->version};
+    else if (controller->kind == DESK_SPEC && old->is_bypassed)
+        version.bypassed = old->uid;
     desk_observe(controller->all->desk, controller->kind, key, &version,
                  old && now && !str_equal(old->trigger, now->trigger));
     workqueue_add(controller->queue, key, kinds[controller->kind].priority(old, now));

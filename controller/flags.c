@@ -111,6 +111,14 @@ static const struct flag {
          "five eighths of the container's limit"),
     FLAG("terraform-allow-unconfined", FLAG_BOOL, terraform_allow_unconfined, "false",
          "run them also where the kernel has no Landlock: they can read all that the operator can"),
+    FLAG("http-host", FLAG_STRINGS, http_hosts, NULL,
+         "a host to which resources of type HTTP may connect, [NAMESPACE/][http://]HOST[:PORT]"
+         "[=RANGE,…]; may be repeated; default: none"),
+    FLAG("secret-store-host", FLAG_STRINGS, secret_store_hosts, NULL,
+         "a host whose secret store Specs may name in secretStore, such as vault.example.com:8200, "
+         "or NAMESPACE/HOST for one namespace; may be repeated; default: none"),
+    FLAG("secret-store-ca-file", FLAG_STRING, secret_store_ca_file, NULL,
+         "file with the CAs (PEM) of these hosts; default: the system's"),
     FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",
          "address of /metrics; empty: off"),
     FLAG("health-bind-address", FLAG_STRING, health_bind_address, ":9440",

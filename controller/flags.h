@@ -28,8 +28,9 @@ struct flags {
     const char *log_level, *log_format;
     const char *terraform_plugin_dir, *terraform_network_mirror;
     const char *terraform_ca_file, *terraform_lock_file, *terraform_cache_dir;
-    struct flag_values terraform_providers, terraform_download_from;
-    struct flag_values allow_cluster_addresses;
+    const char *secret_store_ca_file;
+    struct flag_values terraform_providers, terraform_download_from, http_hosts;
+    struct flag_values secret_store_hosts, allow_cluster_addresses;
     int64_t concurrent, parallelism;
     int64_t operation_memory, terraform_cache_size;     /* bytes */
     int64_t drain_timeout, blind_timeout, api_request_timeout;  /* ms */

@@ -50,6 +50,10 @@ static int preview_wanted(struct session *session, const struct value *spec, str
     _cleanup_(target_done) struct target target = {0};
     const char *account = object_text(spec, NULL, "spec", "serviceAccountName", NULL);
 
+    int r = wanted_check_preview(spec, error);
+
+    if (r < 0)
+        return r;
     wanted_target(session, spec, &target);
     return show(
         session, &target,

@@ -82,8 +82,9 @@ struct object_version {
     int64_t generation;
     bool is_deleting;
     /* Only of desk_observe(): */
-    bool is_new;         /* the operator has not touched it yet */
-    const char *version; /* its resourceVersion; NULL: not known */
+    bool is_new;          /* the operator has not touched it yet */
+    const char *version;  /* its resourceVersion; NULL: not known */
+    const char *bypassed; /* uid NULL: that of a Spec that was bypassed (informer.h); or NULL */
 };
 
 /* now->uid NULL: it is not listed any more. is_asked_for: somebody requested a reconcile, though
@@ -112,6 +113,10 @@ void desk_note_read(struct desk_entry *entry, const struct value *metadata);
 bool desk_is_outdated(struct desk_entry *entry);
 /* Outdated because it was not listed, even if the same object is listed again. */
 bool desk_has_left(struct desk_entry *entry);
+/* The uid of the Spec that was removed past its finalizer, as long as no other has its name, and
+ * its end is not carried out; free(). NULL: there is none. */
+char *desk_bypassed(struct desk_entry *entry);
+void desk_end_bypassed(struct desk_entry *entry);
 /* Why it is outdated, for messages; free() it. */
 char *desk_outdated_by(struct desk_entry *entry);
 /* "superseded by generation 5 of the Spec"; free() it. */

@@ -60,6 +60,7 @@ struct desk_entry {
     bool is_new;                /* and no reconcile has begun since */
     int64_t refused_since;      /* ms, monotonic: answers that are older; 0: there was none */
     const char *ready, *reason; /* of its condition Ready, as labels; NULL: not noted */
+    char *bypassed; /* uid of the one that was removed past its finalizer; NULL: none was */
 
     /* The try. */
     struct attempt *attempt;

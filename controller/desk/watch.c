@@ -77,9 +77,10 @@ static void list(struct desk_entry *entry, const struct object_version *now)
     entry->is_new = entry->is_new || now->is_new;
     free(entry->version);
     entry->version = str_new(now->version);
+    free(TAKE(entry->bypassed)); /* what the earlier one had is this one's */
 }
 
-static void unlist(struct desk_entry *entry)
+static void unlist(struct desk_entry *entry, const struct object_version *now)
 {
     count_ready(entry, -1);
     entry->is_listed = entry->is_new = false;
@@ -87,6 +88,11 @@ static void unlist(struct desk_entry *entry)
     entry->refused_since = 0;
     entry->is_held = entry->is_deleting = false;
     free(TAKE(entry->version));
+    free(TAKE(entry->exported));
+    if (now->bypassed) {
+        free(entry->bypassed);
+        entry->bypassed = str_new(now->bypassed);
+    }
 }
 
 void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
@@ -95,10 +101,12 @@ void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
     LOCKED(&desk->lock);
     struct desk_entry *entry = desk_get_key(desk, kind, key);
 
+    if (!entry)
+        return;
     if (now->uid)
         list(entry, now);
     else
-        unlist(entry);
+        unlist(entry, now);
     entry->has_left = entry->has_left || !now->uid;
     version_copy(&entry->observed, now);
     entry->was_observed = true;
@@ -203,6 +211,20 @@ bool desk_has_left(struct desk_entry *entry)
     const struct object_version *read = &entry->read, *observed = &entry->observed;
 
     return entry->has_left && (!observed->uid || str_equal(observed->uid, read->uid));
+}
+
+char *desk_bypassed(struct desk_entry *entry)
+{
+    LOCKED(&entry->table->desk->lock);
+
+    return str_new(entry->bypassed);
+}
+
+void desk_end_bypassed(struct desk_entry *entry)
+{
+    LOCKED(&entry->table->desk->lock);
+
+    free(TAKE(entry->bypassed));
 }
 
 char *desk_superseded_by(int64_t generation)

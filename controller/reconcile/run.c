@@ -16,6 +16,7 @@ void run_done(struct run *run)
 {
     value_unref(run->object);
     value_unref(run->source);
+    value_unref(run->sources);
     hold_done(&run->hold);
     free(run->uid);
     free(run->trigger);
@@ -181,9 +182,12 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
     r = spec_parse(run_source(run),
                    &(struct spec_options){.types = types,
                                           .n_types = context->n_runtimes,
-                                          .no_cross_namespace = context->no_cross_namespace},
+                                          .no_cross_namespace = context->no_cross_namespace,
+                                          .has_sources = true},
                    ret, &problems, error);
     problems_done(&problems);
+    if (r >= 0)
+        (*ret)->shared_memory = run->source_memory;
     return r;
 }
 
@@ -237,6 +241,7 @@ void run_operation_init(struct run_operation *operation, const struct run *run)
                   .connection = operation->connection,
                   .context = value_path(run_source(run), "spec", "context", NULL),
                   .force = run->policy.force,
+                  .objects = run->policy.objects,
                   .terminating = run->is_namespace_terminating,
                   .is_foreign = run->has_own_resources},
         .spec_created_at = run_spec_created_at(run),

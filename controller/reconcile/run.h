@@ -29,15 +29,21 @@ struct run {
     struct release_subject subject; /* its key and generation; strings are borrowed */
     const struct value *object;     /* the custom resource; a reference, or NULL */
     bool is_unreadable;             /* object is its metadata alone */
+    bool is_bypassed;               /* the Spec was removed past its finalizer: object is made up */
     struct hold hold;               /* in force; its operation is that of the run. RELEASE_APPLY:
                                        the Spec itself is in force */
     const struct value *source;     /* what is applied in place of `object`; NULL: `object` */
+    const struct value *sources; /* what a Release records of `resourcesFrom`; a reference, or NULL */
+    char sources_digest[HASH_HEX_SIZE]; /* of their contents (sources.h); "": there are none, or
+                                           they could not be read */
+    size_t source_memory; /* bytes of documents that `source` shares */
     char spec_digest[HASH_HEX_SIZE]; /* of what is applied (recorded.h); "": nothing is recorded */
     char *uid;                      /* of the object; or NULL */
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
     struct release_approval approval; /* in the object as it was read */
     char *changed_at; /* when its spec was written last, RFC 3339; or NULL */
     bool has_own_resources; /* a Preview: `object` has resources that the Release carries */
+    bool looks_up_nothing;  /* a Preview: it looks up no secrets (spec_secrets.h) */
     bool is_namespace_terminating;
     struct spec_policy policy;
     unsigned char plan_key[HASH_SIZE]; /* of digests of plans: the context's, for run_account(). So

@@ -35,8 +35,13 @@ static const struct value *ready_of(const struct run *run)
 
 static bool is_of_this_generation(const struct run *run)
 {
-    return value_int(value_get(status_of(run), "observedGeneration"), -1) ==
-           run->subject.generation;
+    const struct value *status = status_of(run);
+    const char *observed = value_get_string(status, "observedSources");
+
+    /* A hold does not depend on the sources. */
+    return value_int(value_get(status, "observedGeneration"), -1) == run->subject.generation &&
+           (run->hold.operation != RELEASE_APPLY ||
+            str_equal(observed ? observed : "", run->sources_digest));
 }
 
 static bool says_something_new(const struct run *run, const struct verdict *verdict)
@@ -219,6 +224,9 @@ static void add_duration(struct value_builder *b, const char *key, int64_t ms)
 static const struct value *policy_value(const struct run *run)
 {
     static const char *const deletion[] = {"MirrorPrune", "Delete", "WaitForTermination", "Orphan"};
+    static const char *const adoption[] = {[ADOPT_IF_UNOWNED] = "AdoptIfUnowned",
+                                           [ADOPT_MATCHING] = "MustMatch",
+                                           [ADOPT_ALL] = "AdoptAll"};
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct spec_policy *policy = &run->policy;
     const char *account = run_account(run);
@@ -246,6 +254,14 @@ static const struct value *policy_value(const struct run *run)
     add_duration(b, "interval", policy->interval);
     add_duration(b, "retryInterval", policy->retry_interval);
     add_duration(b, "timeout", policy->timeout);
+    value_key(b, "conflictPolicy");
+    value_add_string(b, policy->objects.yields ? "Fail" : "Force");
+    value_key(b, "adoptionPolicy");
+    value_add_string(b, adoption[policy->objects.adoption]);
+    if (policy->max_deletions >= 0) {
+        value_key(b, "maxDeletions");
+        value_add_int(b, policy->max_deletions);
+    }
     value_key(b, "revisionHistoryLimit");
     value_add_int(b, policy->history_limit);
     value_end_object(b);
@@ -438,6 +454,10 @@ static const struct value *next_status(const struct run *run, const struct run_s
     const struct value *objects = objects_of(status);
 
     set(&next, "observedGeneration", value_pack("I", run->subject.generation));
+    if (run->sources_digest[0])
+        set(&next, "observedSources", value_pack("s", run->sources_digest));
+    else if (value_get(next, "observedSources"))
+        drop(&next, "observedSources");
     set(&next, "conditions", conditions_of(run, status));
     set(&next, "summary", summary_of(status));
     if (objects)
@@ -522,6 +542,8 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     struct error problem = {0};
     int r;
 
+    if (run->is_bypassed) /* there is none */
+        return 0;
     note(run, verdict->ready, verdict->reason);
     /* What an unreadable object's status says is not known: it is then written each time. */
     if (!run->is_unreadable && value_equal(status_of(run), next))

@@ -10,6 +10,7 @@
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
+#include "engine/operation/secrets.h"
 
 /* ---- Making and freeing ---- */
 
@@ -29,6 +30,7 @@ static void copy_scope(struct operation *operation, const struct runtime_scope *
     to->connection = value_ref(from->connection);
     to->context = value_ref(from->context);
     to->existing = value_ref(from->existing);
+    object_policy_ref(&to->objects);
 }
 
 static void free_nodes(struct operation *operation)
@@ -44,6 +46,8 @@ static void free_nodes(struct operation *operation)
         value_unref(node->attributes);
         value_unref(node->extensions);
         value_unref(node->seen);
+        value_unref(node->recorded);
+        value_unref(node->former);
     }
     free(operation->nodes);
 }
@@ -65,6 +69,7 @@ static void destroy_operation(void *arg)
     free(operation->inside.items);
     strmap_done(&operation->applied_uids);
     strmap_done(&operation->outputs);
+    operation_free_secrets(operation);
     strmap_done(&operation->moved);
     ledger_records_done(&operation->applied);
     plan_free(operation->plan);
@@ -77,6 +82,7 @@ static void destroy_operation(void *arg)
     value_unref(operation->config.scope.connection);
     value_unref(operation->config.scope.context);
     value_unref(operation->config.scope.existing);
+    object_policy_done(&operation->config.scope.objects);
     approved_plan_unref(operation->config.approved);
     if (operation->errand.free)
         operation->errand.free(operation->errand.arg);

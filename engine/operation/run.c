@@ -11,10 +11,19 @@
 
 /* ms after which a call that hangs holds back no kinds of higher rank. */
 #define RANK_PATIENCE 2000
+/* What a parked operation holds is measured again when one part in so many of it has ended. */
+#define MEASURED_PARTS 64
+
+/* Where thousands of resources become ready one by one, not each of them has all measured again. */
+static bool is_to_be_measured(const struct operation *operation)
+{
+    return operation->n_measured == SIZE_MAX ||
+           operation->n_ended - operation->n_measured > operation->plan->n_changes / MEASURED_PARTS;
+}
 
 static void notify_parking(struct operation *operation, bool is_parked)
 {
-    if (is_parked && operation->n_measured != operation->n_ended) {
+    if (is_parked && is_to_be_measured(operation)) {
         operation->memory = operation_measure(operation);
         operation->n_measured = operation->n_ended;
     }
@@ -39,7 +48,7 @@ void operation_set_phase(struct operation *operation, enum operation_phase phase
 void operation_end_planning(struct operation *operation, const struct error *error)
 {
     operation->stage = STAGE_IDLE;
-    operation->is_planned = !error->code || operation->stale.code;
+    operation->is_planned = !error->code || operation->stale.code || operation->guarded.code;
     err_copy(&operation->error, error);
     operation_set_phase(operation, OPERATION_PLANNED);
 }

@@ -46,6 +46,7 @@ static void read_head(struct parse *parse, const struct value *object)
     check_policy(check, fields, &spec->policy);
     check_awaited(check, fields, parse->options->no_cross_namespace, spec);
     check_unsupported(check, fields);
+    spec->has_secret_store = check_secret_store(check, value_get(fields, "secretStore"));
 }
 
 /* ---- One resource ---- */
@@ -275,6 +276,8 @@ int spec_parse(const struct value *object, const struct spec_options *options, s
     int r;
 
     spec->source = value_ref(object);
+    parse.is_partial =
+        !options->has_sources && value_count(value_path(object, "spec", "resourcesFrom", NULL)) > 0;
     read_head(&parse, object);
     read_resources(&parse, value_get(object, "spec"));
     parse_done(&parse);

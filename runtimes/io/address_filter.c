@@ -23,7 +23,7 @@ struct ranges {
 };
 
 struct address_filter {
-    struct ranges allowed, denied;
+    struct ranges allowed, denied, only;
 };
 
 static const char *const never[] = {
@@ -34,18 +34,27 @@ static const char *const never[] = {
     "fd00:ec2::/32",   "fd20:ce::254",
 };
 
-/* Prefixes of 96 bits before an IPv4 address: mapped, translated (NAT64), compatible. */
-static const uint8_t before_ipv4[][IPV4_AT] = {
-    {[10] = 0xff, [11] = 0xff},
-    {0x00, 0x64, 0xff, 0x9b},
-    {0},
+static const uint8_t mapped[IPV4_AT] = {[10] = 0xff, [11] = 0xff};
+
+/* IPv6 addresses that lead to an IPv4 one, and where that stands in them. */
+static const struct {
+    const char *range;
+    unsigned at;
+    bool is_inverted; /* its bits are */
+} wraps[] = {
+    {"::/96", IPV4_AT, false},           /* compatible */
+    {"::ffff:0:0:0/96", IPV4_AT, false}, /* translated (SIIT) */
+    {"64:ff9b::/96", IPV4_AT, false},    /* translated (NAT64) */
+    {"64:ff9b:1::/48", IPV4_AT, false},  /* the same, of a network's own */
+    {"2002::/16", 2, false},             /* 6to4 */
+    {"2001::/32", IPV4_AT, true},        /* Teredo */
 };
 
 /* ---- Ranges ---- */
 
 static void map_ipv4(const void *from, uint8_t ret[ADDRESS_BYTES])
 {
-    memcpy(ret, before_ipv4[0], IPV4_AT);
+    memcpy(ret, mapped, IPV4_AT);
     memcpy(ret + IPV4_AT, from, ADDRESS_BYTES - IPV4_AT);
 }
 
@@ -131,6 +140,7 @@ void address_filter_free(struct address_filter *filter)
         return;
     free(filter->allowed.items);
     free(filter->denied.items);
+    free(filter->only.items);
     free(filter);
 }
 
@@ -144,7 +154,31 @@ int address_filter_deny(struct address_filter *filter, const char *range, struct
     return add(&filter->denied, range, error);
 }
 
+int address_filter_narrow(struct address_filter *filter, const char *range, struct error *error)
+{
+    return add(&filter->only, range, error);
+}
+
 /* An IPv6 address that stands for an IPv4 one becomes its mapped form. */
+static void unwrap_ipv4(uint8_t address[ADDRESS_BYTES])
+{
+    uint8_t ipv4[ADDRESS_BYTES - IPV4_AT];
+
+    if (memcmp(address, in6addr_loopback.s6_addr, ADDRESS_BYTES) == 0 ||
+        memcmp(address, in6addr_any.s6_addr, ADDRESS_BYTES) == 0)
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(wraps); i++) {
+        struct range range;
+
+        if (!parse_range(wraps[i].range, &range) || !is_in(&range, address))
+            continue;
+        for (size_t byte = 0; byte < sizeof(ipv4); byte++)
+            ipv4[byte] = address[wraps[i].at + byte] ^ (wraps[i].is_inverted ? 0xff : 0);
+        map_ipv4(ipv4, address);
+        return;
+    }
+}
+
 static bool read_address(const struct sockaddr *address, uint8_t ret[ADDRESS_BYTES])
 {
     if (address->sa_family == AF_INET) {
@@ -154,11 +188,7 @@ static bool read_address(const struct sockaddr *address, uint8_t ret[ADDRESS_BYT
     if (address->sa_family != AF_INET6)
         return false;
     memcpy(ret, &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr, ADDRESS_BYTES);
-    for (size_t i = 0; i < ARRAY_SIZE(before_ipv4); i++)
-        if (memcmp(ret, before_ipv4[i], IPV4_AT) == 0 &&
-            memcmp(ret, in6addr_loopback.s6_addr, ADDRESS_BYTES) != 0 &&
-            memcmp(ret, in6addr_any.s6_addr, ADDRESS_BYTES) != 0)
-            map_ipv4(ret + IPV4_AT, ret);
+    unwrap_ipv4(ret);
     return true;
 }
 
@@ -170,5 +200,7 @@ bool address_filter_passes(const struct address_filter *filter, const struct soc
         return false;
     if (are_in(&filter->allowed, bytes))
         return true;
+    if (filter->only.count && !are_in(&filter->only, bytes))
+        return false;
     return !are_in(&filter->denied, bytes) && !is_never(bytes);
 }

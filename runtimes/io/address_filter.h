@@ -35,6 +35,9 @@ DEFINE_CLEANUP(struct address_filter *, address_filter_free)
 int address_filter_allow(struct address_filter *filter, const char *range, struct error *error);
 int address_filter_deny(struct address_filter *filter, const char *range, struct error *error);
 
+/* Of what is not allowed by the above, only addresses in such ranges pass. None: all. */
+int address_filter_narrow(struct address_filter *filter, const char *range, struct error *error);
+
 /* False for all that is neither IPv4 nor IPv6. */
 bool address_filter_passes(const struct address_filter *filter, const struct sockaddr *address);
 

@@ -61,9 +61,11 @@ struct http_client_config {
     bool http2;              /* HTTP/2 without TLS (http:// only). The first request has to end
                                 before others begin */
     int64_t connect_timeout; /* ms; 0: 10 s */
-    const struct address_filter *address_filter; /* borrowed, outlives the client; NULL: none. A
-                                connection that another client of the loop made may be used: so all
-                                clients of a loop have the same */
+    const struct address_filter *address_filter; /* borrowed, outlives the client; NULL: none.
+                                It is also asked of a connection that another client of the loop
+                                made */
+    int64_t idle_time; /* ms that a connection may have been idle and is used again; 0: 118 s. A
+                          server that has ended it meanwhile leaves a request without an answer */
 };
 
 struct http_client;

@@ -70,8 +70,8 @@ def test_the_examples_are_right():
      "stdin:2:3  error  a  a -> b -> a"),
     ("resources:\n- {id: a, type: Terraform, attributes: {x: $kusion_path.b.c}}\n",
      "stdin:2:41  error  a  attributes.x: no resource has an id"),
-    ("resources: []\nsecretStore: {provider: {vault: {}}}\n",
-     "stdin:2:1  error  spec.secretStore: is not supported by this version"),
+    ("resources: []\nsecretStore: {provider: {onpremises: {}}}\n",
+     "error  spec.secretStore.provider.onpremises: is not supported by this version"),
     ("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n---\n"
      "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
      "stdin:5:1  error  ConfigMap/a  v1:ConfigMap:a is there already, at stdin:1:1"),
@@ -106,7 +106,6 @@ def rules():
 BROKEN = {
     "spec": {"resources": None},
     "spec.resources[].type": {"resources": [{"id": "a", "type": "terraform", "attributes": {}}]},
-    "spec.resourcesFrom": {"resourcesFrom": [{"kind": "Secret", "name": "a", "key": "b"}]},
     "spec.contextFrom[]": {"contextFrom": [{}]},
     "spec.terraformState": {"terraformState": {"from": {"secretRef": {"name": "tfstate-a-b"}},
                                                "to": {"secretRef": {"name": "tfstate-a-b"}}}},

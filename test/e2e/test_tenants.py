@@ -159,7 +159,7 @@ class TestOfWhom:
         assert spec.wait("False")["reason"] == "ServiceAccountNotFound"
 
     @pytest.mark.parametrize("fields", [
-        {"secretStore": {"provider": {"kubernetes": {}}}},
+        {"secretStore": {"provider": {"onpremises": {}}}},
     ], ids=lambda fields: next(iter(fields)))
     def test_another_cluster_is_not_taken(self, evil, fields):
         body = {"apiVersion": "api.kusion.io/v1", "kind": "Spec",

@@ -102,6 +102,7 @@ void kube_step_free(struct runtime_step *base)
     runtime_step_done(base);
     value_unref(step->identity);
     value_unref(step->fields);
+    value_unref(step->initial);
     free(step->uid);
     free(step->reason);
     free(step->version);

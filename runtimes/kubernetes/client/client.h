@@ -126,8 +126,8 @@ struct kube_request {
     void *on_body_arg;
     bool *ret_in_doubt; /* set, on errors too: an attempt was sent, and may have been, or may yet
                            be, carried out without an answer that says so; or NULL */
-    const struct value **ret_causes; /* of an answer of 422: its causes, as api_error_causes()
-                                        gives them; or NULL */
+    const struct value **ret_causes; /* of a refusal: its causes, as api_error_causes() gives
+                                        them; or NULL */
 };
 
 /*

@@ -7,7 +7,10 @@
 #include "engine/base/utf8.h"
 #include "engine/spec/moved.h"
 #include "engine/spec/ref.h"
+#include "runtimes/kubernetes/objects/common_metadata.h"
+#include "runtimes/kubernetes/objects/ignore.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/objects/treatment.h"
 
 #define NAME_MAX_BYTES 253
 #define KIND_MAX_BYTES 63
@@ -384,6 +387,7 @@ static void check_resource(void *state, struct check *check, size_t index,
                            const struct place *place)
 {
     const struct place in = {.above = place, .key = "attributes"};
+    const struct place at_metadata = {.above = &in, .key = "metadata"};
     const struct resource *resource = &check->spec->resources[index];
     struct objects *objects = state;
     struct object_ref ref;
@@ -392,6 +396,7 @@ static void check_resource(void *state, struct check *check, size_t index,
         check_extensions(check, resource->extensions, place);
     if (!resource->attributes || !read_identity(check, resource->attributes, &in, &ref))
         return;
+    treatment_check(resource->attributes, check, &at_metadata);
     note_version(objects, &ref);
     objects->refs[index] = ref;
     if (is_own_spec(check->spec, &ref))
@@ -408,7 +413,11 @@ static void check_resource(void *state, struct check *check, size_t index,
 static void end(void *state, struct check *check)
 {
     struct objects *objects = state;
+    const struct object_policy *policy = &check->spec->policy.objects;
+    _cleanup_(ignore_free_p) struct ignore *ignore = ignore_read(policy->ignore, check);
 
+    ignore_check_resources(ignore, check);
+    common_metadata_check(policy->common_metadata, check);
     check_objects_differ(objects, check);
     strmap_done(&objects->versions);
     free(objects->refs);

@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
 #include "runtimes/kubernetes/objects/access.h"
+#include "runtimes/kubernetes/objects/ignore.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 #include "runtimes/kubernetes/session/session.h"
 
@@ -29,6 +30,7 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
 {
     struct runtime_session *session = NEW(struct runtime_session);
     const struct spec_key *key = &scope->key;
+    struct check unreported = {0}; /* it was checked when the Spec was read */
 
     *session = (struct runtime_session){
         .references = 1,
@@ -43,7 +45,10 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
         .terminating = scope->terminating,
         .identity_leaves = scope->identity_leaves,
         .is_inherited = scope->is_inherited,
+        .objects = scope->objects,
+        .ignore = ignore_read(scope->objects.ignore, &unreported),
     };
+    object_policy_ref(&session->objects);
     if (session->service_account)
         session->impersonate = str_printf("system:serviceaccount:%s:%s", key->namespace_name,
                                           session->service_account);
@@ -105,6 +110,8 @@ void session_unref(struct runtime_session *session)
     free(session->account_error);
     free(session->other_spec);
     free(session->asked_namespace);
+    object_policy_done(&session->objects);
+    ignore_free(session->ignore);
     value_unref(session->rules);
     free_keys(&session->defined);
     free_keys(&session->wanted);

@@ -22,6 +22,7 @@
 #define FIELD_MANAGER_SIZE 64
 
 struct watches;
+struct ignore; /* objects/ignore.h */
 
 /* An object that State has, by which a cluster is known again. */
 struct witness {
@@ -55,6 +56,8 @@ struct runtime_session {
     char *impersonate;     /* the user name to impersonate, or NULL */
     char field_manager[FIELD_MANAGER_SIZE];
     bool thorough, force, terminating, identity_leaves, is_inherited; /* as in runtime_scope */
+    struct object_policy objects;                                     /* references */
+    struct ignore *ignore;                                            /* NULL: nothing is ignored */
     atomic_bool is_slow; /* an early dry-run failed after a long time (request.c) */
 
     pthread_mutex_t lock;        /* of these */

@@ -126,6 +126,10 @@ static void add_field(struct buf *json, const char *key, const char *spec, const
     } else if (**at == '@') {
         (*at)++;
         add_reference(json, key, spec, at, ".id");
+    } else if (**at == '&') {
+        (*at)++;
+        text = take(at, PART_END);
+        buf_printf(json, "\"%s\":\"ref://%.*s/x\"", key, (int)text.length, text.text);
     } else {
         text = take(at, PART_END);
         buf_printf(json, "\"%s\":\"%.*s\"", key, (int)text.length, text.text);
@@ -242,7 +246,8 @@ static char *json_of(const char *text)
     buf_init(&json, 0);
     buf_printf(&json,
                "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\",\"generation\":4},"
-               "\"spec\":{\"prune\":%s,\"wait\":%s,\"resources\":[",
+               "\"spec\":{%s\"prune\":%s,\"wait\":%s,\"resources\":[",
+               strchr(text, '&') ? "\"secretStore\":{\"provider\":{\"fake\":{}}}," : "",
                strstr(text, "-prune") ? "false" : "true", strstr(text, "-wait") ? "false" : "true");
     for (const char *word = text; *word; word += strcspn(word, " "), word += *word == ' ') {
         if (*word == '-')
