@@ -31,7 +31,7 @@ def described(path):
 
 
 # Fields of a Release that no other operation has, Rollback least of all.
-OF_PREVIEWS = ["policies", "resources", "serviceAccountName"]
+OF_PREVIEWS = ["resources", "policies", "serviceAccountName"]
 
 # Of the table there: the object that contains the field, if it is not the spec, and the field.
 UNSUPPORTED = re.findall(r'\{(?:NULL|"(\w+)"), "(\w+)", IF_',
