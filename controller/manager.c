@@ -205,6 +205,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->max_timeout = flags->max_timeout;
     context->min_interval = flags->min_interval;
     context->min_retry_interval = flags->min_retry_interval;
+    context->verify_interval = flags->verify_interval;
     context->parallelism = (unsigned)flags->parallelism;
     context->epoch = leadership_epoch;
     context->epoch_arg = manager->leadership;

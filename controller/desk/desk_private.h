@@ -3,6 +3,7 @@
 #define CONTROLLER_DESK_DESK_PRIVATE_H
 
 #include "controller/desk/desk.h"
+#include "controller/desk/following.h"
 #include "controller/desk/requests.h"
 #include "engine/base/hash.h"
 #include "engine/base/locked.h"
@@ -62,6 +63,12 @@ struct desk_entry {
     struct operation *operation;
     struct desk_entry *preview_of; /* the Spec */
     bool has_landed;
+
+    /* Of a Spec: what is followed, and its rest (following.h). */
+    struct desk_following *following; /* only the reconcile sets it; NULL: nothing is */
+    struct desk_rest rest;            /* the last one */
+    bool is_at_rest;
+    int64_t drift_at; /* ms, monotonic: drift is looked at from then on */
 
     /* Of a Spec. */
     struct asked *asked; /* newest first */

@@ -94,6 +94,7 @@ void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
     else
         unlist(entry);
     entry->has_left = entry->has_left || !now->uid;
+    desk_end_rest(entry);
     version_copy(&entry->observed, now);
     entry->was_observed = true;
     entry->is_asked_for = entry->is_asked_for || is_asked_for;

@@ -63,6 +63,8 @@ struct operation_config {
                                        import_id.h and not_created.h. A reference is taken; or NULL
                                        */
     struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
+    struct runtime_following *const *followings; /* what each of the runtimes follows for the Spec,
+                                    or NULL; references are taken. NULL: nothing is followed */
     int64_t spec_created_at;     /* of ledger_opening */
     int64_t epoch;               /* of the leader */
     unsigned parallelism;        /* calls at once, of each runtime */
@@ -207,6 +209,10 @@ struct operation_apply {
 
 /* Begins to carry out the plan, once it is PLANNED without an error; once. */
 void operation_apply(struct operation *operation, const struct operation_apply *how);
+
+/* PLANNED or ENDED: the Spec is as the operation leaves it, and its objects are followed from now
+ * on. Blocks for no request. */
+void operation_settle_followings(struct operation *operation);
 
 /* Ends it, unless it has ended: reason as for cancel_fire(). */
 void operation_cancel(struct operation *operation, const char *reason);

@@ -19,7 +19,6 @@ static const struct {
     {NULL, "secretStore", IF_EMPTY, NULL},
     {NULL, "kubeConfig", IF_ABSENT, NULL},
     {NULL, "maxDeletions", IF_ABSENT, NULL},
-    {"driftDetection", "mode", IF_STANDARD, "enabled"},
     {NULL, "healthChecks", IF_EMPTY, NULL},
     {NULL, "ignore", IF_EMPTY, NULL},
     {NULL, "conflictPolicy", IF_STANDARD, "Force"},

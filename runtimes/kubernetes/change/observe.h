@@ -13,6 +13,7 @@ struct kube_detail {
     enum kube_owner owner;
     struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
     char *version;              /* resourceVersion */
+    bool has_values;            /* kube_has_values(): only where values are looked at */
     /* Of an object that was read whole: references, or NULL. */
     const struct value *taken;    /* managers_take() of its managedFields */
     const struct value *fields;   /* those of our manager, after that takeover */
@@ -26,6 +27,10 @@ const struct kube_detail *kube_detail_of(const struct observation *observation);
  * marked. */
 void kube_observe_object(const struct runtime_session *session, const struct value *object,
                          bool whole, struct observation *ret);
+
+/* Makes one of an object that was not read, because nobody touched it: it is ours, as the record
+ * has it. */
+void kube_observe_untouched(const struct record *record, struct observation *ret);
 
 /* ---- observe.c ---- */
 

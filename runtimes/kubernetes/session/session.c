@@ -6,7 +6,7 @@
 #include "engine/spec/name.h"
 #include "runtimes/kubernetes/objects/access.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
-#include "runtimes/kubernetes/session/session.h"
+#include "runtimes/kubernetes/session/following.h"
 
 #define SERVED_WITHIN 10000 /* ms: a kind is served at most this long after its CRD was seen */
 
@@ -43,6 +43,7 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
         .terminating = scope->terminating,
         .identity_leaves = scope->identity_leaves,
         .is_inherited = scope->is_inherited,
+        .look = scope->look,
     };
     if (session->service_account)
         session->impersonate = str_printf("system:serviceaccount:%s:%s", key->namespace_name,
@@ -65,6 +66,7 @@ int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope
     if (!kube_service_account(scope->identity) && !kube->config.act_as_controller)
         return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
     *ret = session_new(kube, &kube->config.cluster, scope);
+    session_follow_begin(*ret, scope);
     return 0;
 }
 
@@ -85,6 +87,7 @@ void session_unref(struct runtime_session *session)
 {
     if (!session || atomic_fetch_sub(&session->references, 1) > 1)
         return;
+    session_follow_end(session);
     free(session->spec_namespace);
     free(session->spec);
     free(session->owner);

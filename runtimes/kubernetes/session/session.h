@@ -22,11 +22,14 @@
 #define FIELD_MANAGER_SIZE 64
 
 struct watches;
+struct follows;
+struct followed;
 
 struct kube_runtime {
     struct runtime base;
     struct kube_runtime_config config;
     struct watches *watches;
+    struct follows *follows;
     struct cluster_cache *own; /* of config.cluster; a reference */
     struct cluster_caches caches;
 };
@@ -43,6 +46,8 @@ struct runtime_session {
     char *impersonate;     /* the user name to impersonate, or NULL */
     char field_manager[FIELD_MANAGER_SIZE];
     bool thorough, force, terminating, identity_leaves, is_inherited; /* as in runtime_scope */
+    enum runtime_look look; /* likewise */
+    struct followed *followed; /* a reference; NULL: nothing is followed (following.h) */
     atomic_bool is_slow; /* an early dry-run failed after a long time (request.c) */
 
     pthread_mutex_t lock;        /* of these */

@@ -1,5 +1,7 @@
 #include "runtimes/kubernetes/session/setup.h"
 
+#include "runtimes/kubernetes/follow/follow.h"
+#include "runtimes/kubernetes/session/following.h"
 #include "runtimes/kubernetes/session/watches.h"
 
 void kube_runtime_init(struct kube_runtime *runtime, const struct kube_runtime_config *config)
@@ -7,6 +9,8 @@ void kube_runtime_init(struct kube_runtime *runtime, const struct kube_runtime_c
     *runtime = (struct kube_runtime){.config = *config, .watches = watches_new()};
     if (!config->effect_time)
         runtime->config.effect_time = EFFECT_TIME;
+    runtime->follows = follows_new(&(struct follows_config){
+        .clock = config->clock, .keep = kube_keep_session, .release = kube_release_session});
     cluster_caches_init(&runtime->caches, config->clock);
     runtime->own = cluster_cache_get(&runtime->caches, &config->cluster);
 }
@@ -14,6 +18,7 @@ void kube_runtime_init(struct kube_runtime *runtime, const struct kube_runtime_c
 void kube_runtime_done(struct kube_runtime *runtime)
 {
     watches_free(runtime->watches);
+    follows_free(runtime->follows);
     cluster_cache_unref(runtime->own);
     cluster_caches_done(&runtime->caches);
 }
