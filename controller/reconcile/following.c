@@ -1,6 +1,7 @@
 #include "controller/reconcile/following.h"
 
 #include "controller/desk/following.h"
+#include "controller/reconcile/corrections.h"
 #include "engine/base/str.h"
 #include "runtimes/io/random.h"
 
@@ -106,7 +107,10 @@ void following_settle(struct attempt *attempt, int64_t drift_wait)
 {
     const struct run *run = &attempt->run;
     bool is_disabled = run->policy.drift == DRIFT_DISABLED;
-    const struct desk_rest rest = {.is_followed = attempt->is_followed,
+    /* That a fight is over is for a check to see: nobody tells. */
+    _cleanup_free_ char *fight = corrections_fight(run_corrections(run), run->policy.interval,
+                                                   run->context->clock->now(run->context->clock));
+    const struct desk_rest rest = {.is_followed = attempt->is_followed && !fight,
                                    .interval = run->policy.interval,
                                    .verify_at = next_verification(attempt),
                                    .drift_wait = drift_wait};

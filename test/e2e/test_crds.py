@@ -39,7 +39,7 @@ UNSUPPORTED = re.findall(r'^    \{(?:NULL|"(\w+)"), "(\w+)", IF_',
 
 
 def test_fields_are_found_in_the_source():
-    assert ("", "ignore") in UNSUPPORTED and ("driftDetection", "mode") in UNSUPPORTED
+    assert ("", "ignore") in UNSUPPORTED
 
 
 @pytest.mark.parametrize("above, name", UNSUPPORTED)

@@ -16,7 +16,7 @@ from kusion_e2e.wait import eventually
 OF_LATER = {
     "ignore": [{"paths": ["/data"]}], "dependsOn": [{"name": "other"}], "maxDeletions": 3,
     "resourcesFrom": [{"kind": "ConfigMap", "name": "a", "key": "b"}], "conflictPolicy": "Fail",
-    "kubeConfig": {"secretRef": {"name": "a"}}, "driftDetection": {"mode": "warn"},
+    "kubeConfig": {"secretRef": {"name": "a"}},
     "secretStore": {"provider": {"vault": {"path": "a"}}}, "adoptionPolicy": "AdoptAll",
     "healthChecks": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
     "commonMetadata": {"labels": {"a": "b"}},

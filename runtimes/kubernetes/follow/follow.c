@@ -467,7 +467,7 @@ void followed_write_begins(struct followed *followed, const struct follow_place 
 
     pthread_mutex_lock(&followed->in->lock);
     tracked = get(followed, place, true, &unused);
-    if (tracked && tracked->n_in_flight < UINT16_MAX)
+    if (tracked && tracked->n_in_flight < UINT8_MAX)
         tracked->n_in_flight++;
     pthread_mutex_unlock(&followed->in->lock);
     free_unused(&unused);

@@ -37,7 +37,7 @@ struct tracked {
     uint64_t seen_version;       /* resourceVersion of `seen`; 0: not known */
     uint64_t answered_version;   /* of the last answer to a write of ours; 0: none */
     uint32_t list;               /* the number of the list that it was last in */
-    uint16_t n_in_flight;        /* writes of ours */
+    uint8_t n_in_flight;         /* writes of ours */
     bool has_news;               /* an event came since the last operation began to read */
     bool was_written;            /* by that operation */
     bool is_wanted;              /* while it is settled: it stays tracked */

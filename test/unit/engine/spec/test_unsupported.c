@@ -12,8 +12,6 @@ static void names_fields_of_later_versions(void)
         {WITH("\"secretStore\":{\"provider\":{}}"), IS("secretStore")},
         {WITH("\"kubeConfig\":{}"), IS("kubeConfig")},
         {WITH("\"maxDeletions\":0"), IS("maxDeletions")},
-        {WITH("\"driftDetection\":{\"mode\":\"warn\"}"), IS("driftDetection.mode")},
-        {WITH("\"driftDetection\":{\"mode\":\"disabled\"}"), IS("driftDetection.mode")},
         {WITH("\"healthChecks\":[{}]"), IS("healthChecks")},
         {WITH("\"ignore\":[{}]"), IS("ignore")},
         {WITH("\"conflictPolicy\":\"Fail\""), IS("conflictPolicy")},
