@@ -334,6 +334,9 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
     return r < 0 ? apply_failed(attempt, &failure, result, error) : 0;
 }
 
+#define FIGHT_LOOK \
+    5000 /* ms between looks whether anything else drifts, while fields are fought for */
+
 /* What others changed is left as it is: because driftDetection.mode is `warn`, or because the same
  * was corrected a moment ago, again and again. */
 static int leave_drift(struct attempt *attempt, int64_t wait, struct reconcile_result *result,
@@ -348,7 +351,8 @@ static int leave_drift(struct attempt *attempt, int64_t wait, struct reconcile_r
     if (run->drifted)
         drift_tell(run);
     r = run_acknowledge(run, error);
-    attempt->drift_wait = wait;
+    if (run->policy.drift == DRIFT_ENABLED)
+        attempt->drift_wait = wait < FIGHT_LOOK ? wait : FIGHT_LOOK;
     r = apply_settle(attempt, r, result);
     if (wait && result->kind == RECONCILE_AFTER && wait < result->after)
         result->after = wait;
