@@ -359,7 +359,7 @@ static int leave_drift(struct attempt *attempt, int64_t wait, struct reconcile_r
     return r;
 }
 
-/* ms for which drift is not corrected; 0: it is now. A check that finds an error says so. */
+/* ms for which drift is not corrected; 0: it is now, as when a person asks for it. */
 static int64_t drift_rests(const struct attempt *attempt)
 {
     const struct run *run = &attempt->run;
@@ -367,7 +367,7 @@ static int64_t drift_rests(const struct attempt *attempt)
 
     if (run->policy.drift != DRIFT_ENABLED)
         return drift_is_in(plan) ? run->policy.interval : 0;
-    return run->policy.needs_approval
+    return run->policy.needs_approval || run_has_request(run)
                ? 0
                : corrections_rest(run_corrections(run), plan,
                                   run->context->clock->now(run->context->clock));
