@@ -64,6 +64,8 @@ static const struct flag {
          "smallest interval of a Spec; a shorter one is raised to it"),
     FLAG("min-retry-interval", FLAG_DURATION, min_retry_interval, "1s",
          "smallest retryInterval of a Spec; a shorter one is raised to it"),
+    FLAG("verify-interval", FLAG_DURATION, verify_interval, "1h",
+         "time between two looks at the values of a Spec's objects, where watches tell all else"),
     FLAG("preview-ttl", FLAG_DURATION, preview_ttl, "24h",
          "time after which a finished preview is deleted, unless it has ttlSecondsAfterFinished"),
     FLAG("preview-history-limit", FLAG_COUNT, preview_history_limit, "10",

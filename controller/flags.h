@@ -36,6 +36,7 @@ struct flags {
     int64_t drain_timeout, blind_timeout, api_request_timeout;  /* ms */
     int64_t stuck_timeout;              /* ms; 0: for ever */
     int64_t max_timeout, min_interval, min_retry_interval;      /* ms, of Specs */
+    int64_t verify_interval;            /* ms */
     int64_t preview_ttl;                /* ms */
     int64_t preview_history_limit;
     int64_t terraform_memory; /* bytes; 0: not given */

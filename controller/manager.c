@@ -215,6 +215,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->min_interval = flags->min_interval;
     context->no_cross_namespace = flags->no_cross_namespace_refs;
     context->min_retry_interval = flags->min_retry_interval;
+    context->verify_interval = flags->verify_interval;
     context->parallelism = (unsigned)flags->parallelism;
     context->epoch = leadership_epoch;
     context->epoch_arg = manager->leadership;

@@ -49,6 +49,7 @@ struct runtime {
 
 struct runtime_session;
 struct runtime_subscription;
+struct runtime_following;
 struct relations;   /* engine/graph/relations.h */
 struct spec_checks; /* engine/spec/check.h */
 
@@ -75,6 +76,13 @@ struct runtime_call {
                                     what it got. NULL: not needed */
 };
 
+/* How closely prefetch() and plan() look at objects that State has as they are wanted. */
+enum runtime_look {
+    RUNTIME_LOOK_FIELDS,   /* each one is read: whether its fields are still ours */
+    RUNTIME_LOOK_FOLLOWED, /* the same, and what is followed and was not touched is not read */
+    RUNTIME_LOOK_VALUES,   /* each one is read: whether our fields have their values */
+};
+
 /* The Spec that a session works for. open() copies it. */
 struct runtime_scope {
     struct spec_key key;
@@ -83,9 +91,9 @@ struct runtime_scope {
                                      the runtime's own */
     const struct value *connection; /* to a platform other than the runtime's own, in the form of
                                      the runtime; or NULL */
-    const char *place;            /* as State has it (runtime_ops.place): where its objects are.
-                                     NULL: on the runtime's own platform, or there are none */
-    const struct value *context;  /* the Spec's `context`, with `contextFrom`; or NULL */
+    const char *place;              /* as State has it (runtime_ops.place): where its objects are.
+                                       NULL: on the runtime's own platform, or there are none */
+    const struct value *context;    /* the Spec's `context`, with `contextFrom`; or NULL */
     struct error context_error;   /* if its code is set, `contextFrom` could not be read: a runtime
                                      that needs the context fails with this */
     const struct value *existing; /* objects to take over, as runtime_foreign.find() gave them:
@@ -109,6 +117,10 @@ struct runtime_scope {
     bool is_inherited;    /* State was written for an earlier Spec of this name. Delete an
                              object only if it carries our ownership mark and has the
                              recorded uid */
+    enum runtime_look look;
+    struct runtime_following *following; /* what this runtime follows for the Spec: from open() on
+                                            it tells no drift, until it is settled. NULL: nothing
+                                            is followed. Borrowed for open() */
 };
 
 /* A replacement has two objects under one resource id. This names one of them. */
@@ -313,6 +325,42 @@ struct runtime_foreign {
                  const struct runtime_mark *mark, struct buf *ret, struct error *error);
 };
 
+/* ---- Following ---- */
+
+enum runtime_whole {
+    FOLLOWING_WHOLE,   /* what others do to the objects is told at once */
+    FOLLOWING_PENDING, /* it began a moment ago: not known yet */
+    FOLLOWING_BROKEN,  /* refused, lost or too old: what others do may not be told */
+};
+
+/*
+ * Tells, between the operations of a Spec, that somebody else changed or deleted an object of it.
+ * One following is of one Spec and one runtime; it outlives operations. Thread-safe, and without
+ * requests on the caller's thread.
+ *
+ * An operation reads all that was told before its session was opened, and what it changes itself
+ * is never told. So a following is silent from open() on, with it in the scope, until settle().
+ */
+struct runtime_follow_ops {
+    /* Follows nothing yet. One reference. on_drift may be called with locks held: it posts, and
+     * returns. */
+    struct runtime_following *(*begin)(struct runtime *runtime, const struct spec_key *spec,
+                                       runtime_on_event *on_drift, void *arg);
+    struct runtime_following *(*ref)(struct runtime_following *following);
+    /* Accepts NULL. */
+    void (*unref)(struct runtime_following *following);
+    /* Nothing is followed any more; on_drift does not run after this returns. */
+    void (*end)(struct runtime_following *following);
+    /* An operation has done all that it was to do: from now on the objects of these records, of
+     * those of this runtime's type, are followed, and no others. What is told from now on is what
+     * changes from here on, and what the operation did not see any more. session: the operation's
+     * last one, with the following in its scope. */
+    void (*settle)(struct runtime_following *following, struct runtime_session *session,
+                   const struct record *const *records, size_t n);
+    /* why: unless it is whole, what the matter is, for people; it may be NULL. */
+    enum runtime_whole (*state)(struct runtime_following *following, struct error *why);
+};
+
 struct runtime_ops {
     const char *type; /* a resource's `type`: "Kubernetes" */
     unsigned flags;
@@ -324,7 +372,8 @@ struct runtime_ops {
     /* Checks of a Spec's resources of this type, without I/O. Their arg is the runtime. NULL: no
      * checks. */
     const struct spec_checks *check;
-    const struct runtime_foreign *foreign; /* NULL: there is no such document */
+    const struct runtime_foreign *foreign;   /* NULL: there is no such document */
+    const struct runtime_follow_ops *follow; /* NULL: what others do is found by checks alone */
     /* May be NULL. Adds the order that follows from the kinds of resources (relations.h). No I/O.
      * */
     int (*relate)(struct runtime *runtime, const struct runtime_scope *scope,
@@ -333,10 +382,10 @@ struct runtime_ops {
 
     int (*open)(struct runtime *runtime, const struct runtime_scope *scope,
                 const struct runtime_call *call, struct runtime_session **ret, struct error *error);
-    /* May be NULL: there is one platform. What tells the session's platform from others; NULL: it is
-     * the runtime's own. Borrowed from the session. State records it before the first change, and
-     * scope.place has it from then on: open() fails if State has objects of another platform, and a
-     * platform that is found to be another one later is an error, never an absence. Only one
+    /* May be NULL: there is one platform. What tells the session's platform from others; NULL: it
+     * is the runtime's own. Borrowed from the session. State records it before the first change,
+     * and scope.place has it from then on: open() fails if State has objects of another platform,
+     * and a platform that is found to be another one later is an error, never an absence. Only one
      * runtime has this. */
     const char *(*place)(struct runtime_session *session);
     /* Releases the engine's reference; steps and subscriptions keep what they need. Accepts NULL.

@@ -5,6 +5,7 @@
 #include <sys/queue.h>
 
 #include "controller/desk/desk.h"
+#include "controller/desk/following.h"
 #include "controller/desk/requests.h"
 #include "engine/base/hash.h"
 #include "engine/base/locked.h"
@@ -72,6 +73,12 @@ struct desk_entry {
     struct operation *operation;
     struct desk_entry *preview_of; /* the Spec */
     bool has_landed;
+
+    /* Of a Spec: what is followed, and its rest (following.h). */
+    struct desk_following *following; /* only the reconcile sets it; NULL: nothing is */
+    struct desk_rest rest;            /* the last one */
+    bool is_at_rest;
+    int64_t drift_at; /* ms, monotonic: drift is looked at from then on */
 
     /* Of a Spec. */
     struct asked *asked; /* newest first */

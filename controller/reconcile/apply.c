@@ -5,7 +5,9 @@
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/corrections.h"
 #include "controller/reconcile/dependencies.h"
+#include "controller/reconcile/drift.h"
 #include "controller/reconcile/errand.h"
+#include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/recall.h"
 #include "controller/reconcile/recorded.h"
@@ -102,6 +104,7 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     operation.config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
     operation.config.approved = attempt->approved;
     operation.config.for_approval = run->policy.needs_approval && !attempt->approved;
+    following_begin(attempt, &operation.config);
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r == 0)
         r = recall_read(run, operation_ledger(attempt->operation), attempt->is_first, &recall,
@@ -227,7 +230,10 @@ static void tell_settled(struct attempt *attempt)
 
 static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    int r = run_acknowledge(&attempt->run, error);
+    int r;
+
+    following_note(attempt);
+    r = run_acknowledge(&attempt->run, error);
     tell_settled(attempt);
     retention_check(&attempt->run);
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
@@ -345,6 +351,45 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
     return r < 0 ? apply_failed(attempt, &failure, result, error) : 0;
 }
 
+#define FIGHT_LOOK \
+    5000 /* ms between looks whether anything else drifts, while fields are fought for */
+
+/* What others changed is left as it is: because driftDetection.mode is `warn`, or because the same
+ * was corrected a moment ago, again and again. */
+static int leave_drift(struct attempt *attempt, int64_t wait, struct reconcile_result *result,
+                       struct error *error)
+{
+    struct run *run = &attempt->run;
+    int r;
+
+    if (run->policy.drift == DRIFT_WARN)
+        run->drifted = drift_describe(operation_get_plan(attempt->operation));
+    following_note(attempt);
+    if (run->drifted)
+        drift_tell(run);
+    r = run_acknowledge(run, error);
+    if (run->policy.drift == DRIFT_ENABLED)
+        attempt->drift_wait = wait < FIGHT_LOOK ? wait : FIGHT_LOOK;
+    r = apply_settle(attempt, r, result);
+    if (wait && result->kind == RECONCILE_AFTER && wait < result->after)
+        result->after = wait;
+    return r;
+}
+
+/* ms for which drift is not corrected; 0: it is now, as when a person asks for it. */
+static int64_t drift_rests(const struct attempt *attempt)
+{
+    const struct run *run = &attempt->run;
+    const struct plan *plan = operation_get_plan(attempt->operation);
+
+    if (run->policy.drift != DRIFT_ENABLED)
+        return drift_is_in(plan) ? run->policy.interval : 0;
+    return run->policy.needs_approval || run_has_request(run)
+               ? 0
+               : corrections_rest(run_corrections(run), plan,
+                                  run->context->clock->now(run->context->clock));
+}
+
 int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
@@ -360,8 +405,12 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
         plan_digest(plan, attempt->run.plan_key, sizeof(attempt->run.plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC && !has_unreported_revision(attempt)) {
+        int64_t wait = is_empty ? 0 : drift_rests(attempt);
+
         if (is_empty)
             return idle(attempt, result, error);
+        if (wait)
+            return leave_drift(attempt, wait, result, error);
         if (!attempt->run.policy.needs_approval &&
             corrections_repeat(run_corrections(&attempt->run), plan)) {
             attempt->kind = ATTEMPT_CORRECTION;

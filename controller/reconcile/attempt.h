@@ -68,6 +68,9 @@ struct attempt {
     bool is_approval_spent;           /* the one in the Spec does not hold any more (approval.h) */
     char *approval_lost; /* why the plan that was approved cannot be read; NULL: it can, or none was
                             approved */
+    enum runtime_look look; /* of a check (following.h) */
+    int64_t drift_wait;     /* ms for which drift that was found is left as it is */
+    bool is_followed;       /* all that it has is; set with run.knows_drift */
     struct attempt_progress progress;
     unsigned evictions;     /* in a row */
     size_t estimate;        /* bytes, of its operation; set before it plans */

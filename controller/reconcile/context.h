@@ -47,6 +47,7 @@ struct reconcile_context {
     int64_t max_timeout; /* ms, of a Spec's timeout; 0: any */
     int64_t min_interval, min_retry_interval; /* ms */
     bool no_cross_namespace; /* a Spec may not name objects of other namespaces */
+    int64_t verify_interval; /* ms between verifications of the values of what is followed */
     unsigned char plan_key[HASH_SIZE];
     int64_t (*epoch)(void *arg); /* of the leader */
     void *epoch_arg;

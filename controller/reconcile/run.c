@@ -22,6 +22,8 @@ void run_done(struct run *run)
     free(run->trigger);
     free(run->changed_at);
     free(run->written.message);
+    free(run->drifted);
+    free(run->unfollowed);
     release_approval_done(&run->approval);
     *run = (struct run){0};
 }

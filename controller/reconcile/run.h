@@ -51,6 +51,9 @@ struct run {
                                           another. Set with the policy */
     struct operation_log log;
     struct run_written written;
+    bool knows_drift; /* a plan has told of drift by now; else the status says the same as before */
+    char *drifted;    /* what drift is left as it is; owned. NULL: none is */
+    char *unfollowed; /* why drift is found by checks alone; owned. NULL: it is found at once */
 };
 
 void run_done(struct run *run);

@@ -5,6 +5,7 @@
 #include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/drift.h"
 #include "controller/reconcile/exposed.h"
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/report.h"
@@ -251,6 +252,11 @@ static const struct value *policy_value(const struct run *run)
     value_key(b, "mode");
     value_add_string(b, policy->needs_approval ? "Manual" : "Automatic");
     value_end_object(b);
+    value_key(b, "driftDetection");
+    value_begin_object(b);
+    value_key(b, "mode");
+    value_add_string(b, drift_mode_name(policy->drift));
+    value_end_object(b);
     add_duration(b, "interval", policy->interval);
     add_duration(b, "retryInterval", policy->retry_interval);
     add_duration(b, "timeout", policy->timeout);
@@ -403,13 +409,25 @@ bool run_says_written(const struct run *run)
            str_equal(value_get_string(said, "message"), run->written.message);
 }
 
+/* What the status says of drift that is left as it is, as long as no plan tells. NULL: nothing. */
+static const char *said_of_drift(const struct run *run, const struct value *old)
+{
+    const struct value *said = conditions_find(old, "Drifted");
+
+    return is_of_this_generation(run) && str_equal(value_get_string(said, "reason"), DRIFT_DETECTED)
+               ? value_get_string(said, "message")
+               : NULL;
+}
+
 /* corrections: status.driftCorrections as it is to be. */
 static void set_drifted(const struct run *run, const struct value *corrections,
                         const struct value *old, const struct value **conditions)
 {
     int64_t now = wall_clock(run);
     _cleanup_free_ char *fight = corrections_fight(corrections, run->policy.interval, now);
-    const struct warning drifted = {"Drifted", "FieldFight", fight};
+    const char *left = run->knows_drift ? run->drifted : said_of_drift(run, old);
+    const struct warning drifted = left ? (struct warning){"Drifted", DRIFT_DETECTED, left}
+                                        : (struct warning){"Drifted", "FieldFight", fight};
 
     conditions_set_warning(conditions, old, &drifted, run->subject.generation, now);
 }
@@ -419,6 +437,18 @@ static const struct value *corrections_of(const struct run *run, const struct ru
     return status->corrections         ? status->corrections
            : status->drops_corrections ? NULL
                                        : run_corrections(run);
+}
+
+/* Why drift is not found at once; nothing where it is. */
+static void set_unfollowed(const struct run *run, const struct value **next)
+{
+    if (!run->knows_drift)
+        return;
+    if (run->unfollowed)
+        set(next, "driftDetection",
+            value_pack("{s:s, s:s}", "by", "Interval", "message", run->unfollowed));
+    else if (value_get(*next, "driftDetection"))
+        drop(next, "driftDetection");
 }
 
 static const struct value *conditions_of(const struct run *run, const struct run_status *status)
@@ -466,6 +496,7 @@ static const struct value *next_status(const struct run *run, const struct run_s
         set(&next, "objects", objects);
     set(&next, "owner", owner_of(run));
     set_ready_generation(run, status, &next);
+    set_unfollowed(run, &next);
     set_failing_since(run, status, &next);
     set_failures(run, status, &next);
     if (status->is_end)
@@ -569,6 +600,7 @@ int run_acknowledge(struct run *run, struct error *error)
     set_drifted(run, run_corrections(run), old, &conditions);
     add_written(run, old, &conditions);
     set(&next, "conditions", conditions);
+    set_unfollowed(run, &next);
     set_handled(run, &next);
     if (!run->is_unreadable && !value_equal(status_of(run), next))
         r = put_status(run, next, &problem);

@@ -7,6 +7,7 @@
 #include "controller/reconcile/deletion.h"
 #include "controller/reconcile/dependencies.h"
 #include "controller/reconcile/errand.h"
+#include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
@@ -259,11 +260,17 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     if (r == ERR_NOT_FOUND || (r == 0 && api_is_deleting(run->object)))
         source_watches_forget(run->context->source_watches, &run->subject.key);
     if (r == ERR_NOT_FOUND)
+        following_end(attempt);
+    if (r == ERR_NOT_FOUND)
         return store_wait_is_over(attempt, result) ? end(attempt, result, error) : 0;
     if (r < 0)
         return err_copy(error, &problem);
-    if (!desk_is_listed(attempt->entry)) /* it is there, and another's by now */
+    if (!desk_is_listed(attempt->entry)) { /* it is there, and another's by now */
+        following_end(attempt);
         return 0;
+    }
+    if (api_is_deleting(run->object) || run->policy.suspend)
+        following_end(attempt);
     if (!store_wait_is_over(attempt, result))
         return store_wait_tell(attempt, error);
     r = keep_out(attempt, error);
@@ -476,10 +483,13 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
 {
     const struct reconcile_context *context = arg;
     struct reconcile_result result = {.kind = RECONCILE_DONE};
-    struct attempt *attempt = attempt_enter(context->desk, DESK_SPEC, key);
+    struct attempt *attempt;
     struct error error = {0};
     int r;
 
+    if (following_rests(context, key, &result))
+        return result;
+    attempt = attempt_enter(context->desk, DESK_SPEC, key);
     if (!attempt)
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);

@@ -78,6 +78,7 @@ static void destroy_operation(void *arg)
     spec_free(operation->spec);
     ledger_records_done(&operation->records);
     operation_free_bindings(operation);
+    operation_unref_followings(operation);
     ledger_unref(operation->ledger);
     value_unref(operation->config.extensions);
     value_unref(operation->config.scope.identity);
@@ -122,6 +123,7 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     operation->config.extensions = value_ref(config->extensions);
     operation->config.scope.is_inherited = ledger_is_inherited(ledger);
     operation->config.cancel = NULL;
+    operation_ref_followings(operation, config->followings);
     operation->ledger = ledger;
     operation->cancel = cancel_new(NULL);
     operation->waits_for = operation->fails = STEP_NONE;

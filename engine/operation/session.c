@@ -29,6 +29,56 @@ void operation_free_bindings(struct operation *operation)
     free(operation->bindings);
 }
 
+/* ---- Followings ---- */
+
+/* Also before there is anything of the operation but its arena. */
+void operation_ref_followings(struct operation *operation,
+                              struct runtime_following *const *followings)
+{
+    struct operation_config *config = &operation->config;
+    struct runtime_following **copy;
+
+    config->followings = NULL;
+    if (!followings)
+        return;
+    copy = arena_alloc_array(&operation->arena, config->n_runtimes, sizeof(*copy));
+    for (size_t i = 0; i < config->n_runtimes; i++)
+        copy[i] = followings[i] ? config->runtimes[i]->ops->follow->ref(followings[i]) : NULL;
+    config->followings = copy;
+}
+
+static struct runtime_following *following_of(const struct operation *operation, size_t i)
+{
+    return operation->config.followings ? operation->config.followings[i] : NULL;
+}
+
+void operation_unref_followings(struct operation *operation)
+{
+    for (size_t i = 0; i < operation->config.n_runtimes; i++)
+        if (following_of(operation, i))
+            operation->config.runtimes[i]->ops->follow->unref(following_of(operation, i));
+}
+
+/* A runtime whose session was not needed has nothing of the Spec. */
+void operation_settle_followings(struct operation *operation)
+{
+    struct ledger_records records = ledger_records(operation->ledger);
+
+    for (size_t i = 0; i < operation->config.n_runtimes; i++) {
+        struct runtime_following *following = following_of(operation, i);
+        struct runtime_session *session;
+
+        pthread_mutex_lock(&operation->lock);
+        session = operation->bindings[i].session;
+        pthread_mutex_unlock(&operation->lock);
+        if (following)
+            operation->config.runtimes[i]->ops->follow->settle(
+                following, session, (const struct record *const *)records.items,
+                session ? records.count : 0);
+    }
+    ledger_records_done(&records);
+}
+
 /* ---- Calls ---- */
 
 int64_t operation_now(const struct operation *operation)
@@ -119,6 +169,7 @@ static void open_session(struct operation *operation, struct binding *binding,
     records = ledger_records(operation->ledger);
     scope.records = records.items;
     scope.n_records = records.count;
+    scope.following = following_of(operation, (size_t)(binding - operation->bindings));
     r = binding->runtime->ops->open(binding->runtime, &scope, call, &session, &error);
     ledger_records_done(&records);
     arena_done(&arena);

@@ -16,6 +16,10 @@ struct binding {
 
 void operation_make_bindings(struct operation *operation);
 void operation_free_bindings(struct operation *operation);
+/* References to operation_config.followings, and their end. */
+void operation_ref_followings(struct operation *operation,
+                              struct runtime_following *const *followings);
+void operation_unref_followings(struct operation *operation);
 
 /* ms, monotonic; ms since 1970. */
 int64_t operation_now(const struct operation *operation);

@@ -39,8 +39,6 @@ void check_object_policy(struct check *check, const struct value *fields,
  * spec_options. */
 void check_awaited(struct check *check, const struct value *fields, bool no_cross_namespace,
                    struct spec *ret);
-/* unsupported.c: reports fields that this version does not implement. */
-void check_unsupported(struct check *check, const struct value *fields);
 /* secret_store.c: checks `secretStore`. True: it names a provider, right or wrong. */
 bool check_secret_store(struct check *check, const struct value *store);
 /* dependencies.c: reads the dependencies of one resource, when all ids are known. Fills

@@ -45,7 +45,6 @@ static void read_head(struct parse *parse, const struct value *object)
     spec->workspace = read_coordinate(check, fields, "workspace", "default");
     check_policy(check, fields, &spec->policy);
     check_awaited(check, fields, parse->options->no_cross_namespace, spec);
-    check_unsupported(check, fields);
     spec->has_secret_store = check_secret_store(check, value_get(fields, "secretStore"));
     parse_health_checks(parse, fields);
     parse_health_check_exprs(parse, fields);

@@ -28,6 +28,12 @@ enum deletion_policy {
     DELETION_ORPHAN,
 };
 
+enum drift_mode {
+    DRIFT_ENABLED,  /* corrected */
+    DRIFT_WARN,     /* told */
+    DRIFT_DISABLED, /* not looked for */
+};
+
 struct spec_policy {
     bool suspend;                  /* false */
     bool prune;                    /* true */
@@ -35,6 +41,7 @@ struct spec_policy {
     bool force;                    /* false */
     bool needs_approval;           /* false: approval.mode is Automatic */
     enum deletion_policy deletion; /* DELETION_MIRROR_PRUNE */
+    enum drift_mode drift;         /* DRIFT_ENABLED */
     int64_t interval;              /* ms: 10 m */
     int64_t retry_interval;        /* ms: 30 s */
     int64_t timeout;               /* ms: 5 m */
@@ -46,7 +53,8 @@ struct spec_policy {
     struct object_policy objects;  /* its values are borrowed */
 };
 
-/* Another Spec that a Spec waits for: an entry of `dependsOn`. Borrowed from the custom resource. */
+/* Another Spec that a Spec waits for: an entry of `dependsOn`. Borrowed from the custom resource.
+ */
 struct spec_awaited {
     const char *namespace_name, *name;
 };

@@ -175,3 +175,17 @@ void kube_observe_object(const struct runtime_session *session, const struct val
         .detail_free = detail_free,
     };
 }
+
+void kube_observe_untouched(const struct record *record, struct observation *ret)
+{
+    struct kube_detail *detail = NEW(struct kube_detail);
+
+    detail->owner = OWNER_SELF;
+    *ret = (struct observation){
+        .presence = PRESENCE_PRESENT,
+        .uid = str_new(record->uid),
+        .fields_digest = str_new(record->fields_digest),
+        .detail = detail,
+        .detail_free = detail_free,
+    };
+}

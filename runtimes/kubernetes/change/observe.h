@@ -15,6 +15,7 @@ struct kube_detail {
     struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
     char *version;              /* resourceVersion */
     const char *keeps;          /* treatment_keeps() of it, static; NULL: it may be deleted */
+    bool has_values;            /* kube_has_values(): only where values are looked at */
     /* Of an object that was read whole: references, or NULL. */
     const struct value *taken;    /* managers_take() of its managedFields */
     const struct value *fields;   /* those of our manager, after that takeover */
@@ -33,6 +34,9 @@ void kube_observe_object(const struct runtime_session *session, const struct val
  * people have. */
 void kube_observe_managers(const struct runtime_session *session,
                            const struct managers_taking *taking, struct observation *seen);
+/* Makes one of an object that was not read, because nobody touched it: it is ours, as the record
+ * has it. */
+void kube_observe_untouched(const struct record *record, struct observation *ret);
 
 /* ---- observe.c ---- */
 

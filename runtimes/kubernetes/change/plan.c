@@ -5,6 +5,7 @@
 #include "runtimes/kubernetes/change/conflict.h"
 #include "runtimes/kubernetes/change/match.h"
 #include "runtimes/kubernetes/change/step.h"
+#include "runtimes/kubernetes/change/verify.h"
 #include "runtimes/kubernetes/objects/fields.h"
 #include "runtimes/kubernetes/objects/object.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
@@ -209,6 +210,30 @@ static bool is_as_recorded(const struct runtime_target *target, const struct obs
            value_equal(prior->attributes, target->attributes);
 }
 
+/* The object itself, where it is to be looked at; else its metadata is enough. */
+static bool has_values(struct runtime_session *session, const struct runtime_target *target,
+                       const struct observation *seen)
+{
+    const struct kube_detail *detail = kube_detail_of(seen);
+    struct kube_ref ref;
+
+    if (session->look != RUNTIME_LOOK_VALUES || detail->has_values)
+        return true;
+    return seen->result && kube_ref_if_known(session, target->attributes, &ref) &&
+           kube_has_values_of(session, &ref, target->attributes, seen->result, detail->fields);
+}
+
+/* A dry-run has shown that its values are right, though they are written in another way. */
+static void confirm_values(struct runtime_session *session, const struct runtime_target *target,
+                           const struct observation *seen)
+{
+    struct kube_ref ref;
+
+    if (session->look == RUNTIME_LOOK_VALUES &&
+        kube_ref_if_known(session, target->attributes, &ref))
+        kube_confirm_values(session, &ref, seen->result, kube_detail_of(seen)->fields);
+}
+
 static struct runtime_step *plan_unchanged(struct runtime_session *session,
                                            const struct runtime_target *target,
                                            const struct observation *seen)
@@ -307,8 +332,9 @@ static struct runtime_step *plan_update(struct runtime_session *session,
     if (is_tried && action == PLAN_UPDATE && value_equal(ours->before, ours->after) &&
         !is_only_disowned(change) && !given_up) {
         step->base.action = PLAN_UNCHANGED;
-        step->base.is_unrecorded = true;
+        step->base.is_unrecorded = !is_as_recorded(target, change->seen);
         step->base.result = value_ref(change->seen->result);
+        confirm_values(session, target, change->seen);
     } else if (action == PLAN_UPDATE && is_tried && !detail->taken &&
                value_equal(ours->before, ours->after)) {
         step_set_reason(step,
@@ -442,7 +468,8 @@ static int plan_present(struct runtime_session *session, const struct desired *d
 
     if (r < 0)
         return r;
-    if (!value_has_unknown(target->attributes) && is_as_recorded(target, seen)) {
+    if (!value_has_unknown(target->attributes) && is_as_recorded(target, seen) &&
+        has_values(session, target, seen)) {
         *ret = plan_unchanged(session, target, seen);
         return 0;
     }
@@ -478,12 +505,14 @@ static struct runtime_step *plan_nothing(struct runtime_session *session,
 
 /* A hint is enough if the object is as recorded, or if it is absent: a create fails if the object
  * exists after all. */
-static bool is_enough(const struct runtime_target *target, const struct observation *hint)
+static bool is_enough(struct runtime_session *session, const struct runtime_target *target,
+                      const struct observation *hint)
 {
     if (!hint || hint->presence == PRESENCE_UNKNOWN)
         return false;
     return hint->presence == PRESENCE_ABSENT ||
-           (!value_has_unknown(target->attributes) && is_as_recorded(target, hint));
+           (!value_has_unknown(target->attributes) && is_as_recorded(target, hint) &&
+            has_values(session, target, hint));
 }
 
 /* The object was applied as it is wanted now, and has removed itself: a Job with a time to live. */
@@ -564,7 +593,7 @@ int kube_plan_object(struct runtime_session *session, const struct desired *desi
         return plan_create(session, desired, call, ret, error);
     if (is_refused(session, desired, hint))
         return check_owner(session, target, hint, call, error);
-    if (is_enough(target, hint))
+    if (is_enough(session, target, hint))
         return plan_hinted(session, desired, hint, call, ret, error);
     r = look(session, target, call, &seen, error);
     if (r >= 0)

@@ -7,6 +7,7 @@
 #include "runtimes/kubernetes/objects/access.h"
 #include "runtimes/kubernetes/objects/ignore.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/session/following.h"
 #include "runtimes/kubernetes/session/health_checks.h"
 #include "runtimes/kubernetes/session/session.h"
 
@@ -48,6 +49,7 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
         .is_inherited = scope->is_inherited,
         .objects = scope->objects,
         .ignore = ignore_read(scope->objects.ignore, &unreported),
+        .look = scope->look,
     };
     object_policy_ref(&session->objects);
     if (session->service_account)
@@ -79,6 +81,7 @@ int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope
     if (r < 0)
         return r;
     *ret = session_new(kube, &kube->config.cluster, scope);
+    session_follow_begin(*ret, scope);
     return 0;
 }
 
@@ -104,6 +107,7 @@ void session_unref(struct runtime_session *session)
 {
     if (!session || atomic_fetch_sub(&session->references, 1) > 1)
         return;
+    session_follow_end(session);
     free(session->spec_namespace);
     free(session->spec);
     free(session->owner);

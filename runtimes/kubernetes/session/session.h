@@ -31,12 +31,15 @@ struct witness {
     char *uid;
 };
 #define WITNESSES 8
+struct follows;
+struct followed;
 
 struct kube_runtime {
     struct runtime base;
     struct kube_runtime_config config;
     struct watches *watches;
     struct health_checks *checks;
+    struct follows *follows;
     struct cluster_cache *own; /* of config.cluster; a reference */
     struct cluster_caches caches;
     struct clusters *clusters; /* that tenants chose */
@@ -45,10 +48,10 @@ struct kube_runtime {
 struct runtime_session {
     atomic_uint references;
     struct kube_runtime *runtime;
-    struct kube_cluster cluster; /* the cluster of its objects */
-    struct cluster_cache *cache; /* of that cluster; a reference */
-    struct foreign_cluster *foreign; /* the same, if a tenant chose it; a reference, or NULL */
-    char *place;                 /* of a foreign one: place.h */
+    struct kube_cluster cluster;         /* the cluster of its objects */
+    struct cluster_cache *cache;         /* of that cluster; a reference */
+    struct foreign_cluster *foreign;     /* the same, if a tenant chose it; a reference, or NULL */
+    char *place;                         /* of a foreign one: place.h */
     struct witness witnesses[WITNESSES]; /* of a foreign one */
     size_t n_witnesses;
     char *spec_namespace;
@@ -60,7 +63,9 @@ struct runtime_session {
     bool thorough, force, terminating, identity_leaves, is_inherited; /* as in runtime_scope */
     struct object_policy objects;                                     /* references */
     struct ignore *ignore;                                            /* NULL: nothing is ignored */
-    atomic_bool is_slow; /* an early dry-run failed after a long time (request.c) */
+    enum runtime_look look;                                           /* likewise */
+    struct followed *followed; /* a reference; NULL: nothing is followed (following.h) */
+    atomic_bool is_slow;       /* an early dry-run failed after a long time (request.c) */
 
     pthread_mutex_t lock;        /* of these */
     int64_t place_seen;          /* ms, monotonic: when it was asked last that it is the place */

@@ -123,6 +123,7 @@ static const struct {
     {"--max-timeout", offsetof(struct flags, max_timeout), 86400000, "24h"},
     {"--min-interval", offsetof(struct flags, min_interval), 10000, "10s"},
     {"--min-retry-interval", offsetof(struct flags, min_retry_interval), 1000, "1s"},
+    {"--verify-interval", offsetof(struct flags, verify_interval), 3600000, "1h"},
     {"--preview-ttl", offsetof(struct flags, preview_ttl), 86400000, "24h"},
     {"--blind-timeout", offsetof(struct flags, blind_timeout), 120000, "2m"},
     {"--stuck-timeout", offsetof(struct flags, stuck_timeout), 600000, "10m"},
