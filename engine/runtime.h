@@ -81,6 +81,10 @@ struct runtime_scope {
     const char *spec_uid;
     const struct value *identity; /* the identity to act as, {"serviceAccountName": "robot"}; NULL:
                                      the runtime's own */
+    const struct value *connection; /* to a platform other than the runtime's own, in the form of
+                                     the runtime; or NULL */
+    const char *place;            /* as State has it (runtime_ops.place): where its objects are.
+                                     NULL: on the runtime's own platform, or there are none */
     const struct value *context;  /* the Spec's `context`, with `contextFrom`; or NULL */
     struct error context_error;   /* if its code is set, `contextFrom` could not be read: a runtime
                                      that needs the context fails with this */
@@ -235,6 +239,8 @@ struct runtime_step {
                                        namespace is being deleted, say */
     int64_t limit;                  /* ms; the longest time that apply() takes by limits of its own;
                                        0: the call's deadline limits it */
+    const char *place;              /* runtime_ops.place() of the session: the digest covers it; or
+                                       NULL */
     const char *uid;                /* the live object's; NULL: there is none, or it is not known.
                                        FORGET: the uid of an object that exists but is no longer
                                        ours; NULL: the object is gone */
@@ -327,6 +333,12 @@ struct runtime_ops {
 
     int (*open)(struct runtime *runtime, const struct runtime_scope *scope,
                 const struct runtime_call *call, struct runtime_session **ret, struct error *error);
+    /* May be NULL: there is one platform. What tells the session's platform from others; NULL: it is
+     * the runtime's own. Borrowed from the session. State records it before the first change, and
+     * scope.place has it from then on: open() fails if State has objects of another platform, and a
+     * platform that is found to be another one later is an error, never an absence. Only one
+     * runtime has this. */
+    const char *(*place)(struct runtime_session *session);
     /* Releases the engine's reference; steps and subscriptions keep what they need. Accepts NULL.
      * */
     void (*close)(struct runtime_session *session);

@@ -52,6 +52,10 @@ static int preview_wanted(struct session *session, const struct value *spec, str
     const char *account = object_text(spec, NULL, "spec", "serviceAccountName", NULL);
     _cleanup_value_ const struct value *policies = preview_policies(value_get(spec, "spec"));
 
+    int r = wanted_check_preview(spec, error);
+
+    if (r < 0)
+        return r;
     wanted_target(session, spec, &target);
     return show(
         session, &target,

@@ -4,7 +4,8 @@
  *
  *   operation_new()     opens State
  *   operation_plan()    looks at the world, decides what to do to what
- *   operation_apply()   carries it out: intents into State, then step by step
+ *   operation_apply()   carries it out: intents into State, then step by step;
+ *                       then it waits for the Spec's healthChecks
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
  * while it waits for the world. on_change notifies its owner that it is planned,
@@ -38,6 +39,7 @@
 #include "engine/plan/digest.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime.h"
+#include "engine/secrets.h"
 #include "engine/spec/spec.h"
 #include "engine/state/ledger.h"
 
@@ -158,6 +160,11 @@ void operation_send(struct operation *operation, const struct operation_errand *
 void operation_set_context(struct operation *operation, const struct value *context,
                            const struct error *why_not);
 
+/* Gives it what the Spec's references to secrets (secret_ref.h) lead to. Called before
+ * operation_plan(). source: taken over, and freed with the operation, when no visit of it is under way
+ * any more. Without one, what they lead to is unknown, and sensitive: as for a Preview. */
+void operation_use_secrets(struct operation *operation, struct secret_source *source);
+
 /* Sets runtime_scope.existing, the objects to take over. Called before operation_plan(): only State
  * tells which resources have no record. existing: a reference is taken; or NULL. why_not: copied;
  * why they are not known; NULL, or its code is 0: they are known. */
@@ -251,6 +258,8 @@ struct operation_result {
 struct operation_results {
     struct operation_result *items; /* as the plan's changes */
     size_t count;
+    bool is_late; /* one of the Spec's healthChecks was not healthy in time: that is the operation's
+                     error, and no change's */
     struct arena arena;
 };
 

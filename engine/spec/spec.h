@@ -15,6 +15,7 @@
 
 #include <stdint.h>
 
+#include "engine/base/limits.h"
 #include "engine/base/strmap.h"
 #include "engine/spec/object_policy.h"
 #include "engine/spec/problem.h"
@@ -45,17 +46,35 @@ struct spec_policy {
     struct object_policy objects;  /* its values are borrowed */
 };
 
+/* Another Spec that a Spec waits for: an entry of `dependsOn`. Borrowed from the custom resource. */
+struct spec_awaited {
+    const char *namespace_name, *name;
+};
+
+/* An object that the Spec does not own: it has to be healthy, too, when everything is applied. */
+struct spec_health_check {
+    const char *id;                 /* "apiVersion:Kind[:namespace]:name", for messages */
+    const struct value *attributes; /* what names it; owned */
+};
+#define SPEC_HEALTH_CHECK_TYPE "Kubernetes" /* the type of all of them */
+
 struct spec {
     const struct value *source; /* the custom resource */
+    size_t shared_memory; /* bytes of other documents, which the source shares; set by who knows */
     struct arena arena;
 
     const char *namespace_name, *name, *uid;
     int64_t generation;
     const char *project, *stack, *workspace;
     struct spec_policy policy;
+    struct spec_awaited *awaited;
+    size_t n_awaited;
+    bool has_secret_store; /* `secretStore` names a provider */
 
     struct resource *resources; /* in the order written */
     size_t n_resources;
+    struct spec_health_check *health_checks; /* in the order written */
+    size_t n_health_checks;
     struct strmap by_id; /* id -> struct resource * */
     struct strmap moved; /* the ids before (moved.h) -> struct resource * */
     /* The dependencies of each resource, as indices: from dependsOn and from references, without
@@ -76,6 +95,9 @@ struct spec_type {
 struct spec_options {
     const struct spec_type *types;
     size_t n_types;
+    bool no_cross_namespace; /* a Spec may not name objects of another namespace */
+    bool has_sources; /* the resources of `resourcesFrom` are among `resources`. False: they are not
+                         known, and an unknown id may be one of theirs */
 };
 
 /* Takes a reference to object. Returns 0, or the error of problems_to_error() with all problems in
@@ -89,6 +111,11 @@ DEFINE_CLEANUP(struct spec *, spec_free)
  * cannot be read gets the value that deletes less. service_account and the values of `objects` are
  * borrowed from object. */
 void spec_policy_read(const struct value *object, struct spec_policy *ret);
+
+/* Reads `dependsOn` alone, of a Spec whose other fields may be broken. Entries that are wrong, and
+ * what is refused, are left out. Returns how many there are. */
+size_t spec_awaited_read(const struct value *object, bool no_cross_namespace,
+                         struct spec_awaited ret[LIMIT_AWAITED]);
 
 size_t spec_index(const struct spec *spec, const struct resource *resource);
 

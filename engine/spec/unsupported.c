@@ -15,9 +15,7 @@ static const struct {
     enum unasked unasked;
     const char *standard;
 } fields_of_later[] = {
-    {NULL, "resourcesFrom", IF_EMPTY, NULL}, {NULL, "secretStore", IF_EMPTY, NULL},
-    {NULL, "kubeConfig", IF_ABSENT, NULL},   {"driftDetection", "mode", IF_STANDARD, "enabled"},
-    {NULL, "healthChecks", IF_EMPTY, NULL},  {NULL, "dependsOn", IF_EMPTY, NULL},
+    {"driftDetection", "mode", IF_STANDARD, "enabled"},
 };
 
 static bool is_asked(const struct value *value, enum unasked unasked, const char *standard)

@@ -49,10 +49,9 @@ def test_a_description_says_what_is_not_supported(above, name):
     assert re.search("Not supported by this version|This version supports", field["description"])
 
 
-@pytest.mark.parametrize("above, name", [one for one in UNSUPPORTED if one != ("", "secretStore")])
+@pytest.mark.parametrize("above, name", UNSUPPORTED)
 def test_a_rule_refuses_what_is_not_supported(above, name):
-    """Of the field itself: an object that has it from before can still be changed elsewhere. (Of
-    secretStore, whose fields are not known, the API server would ask again at each change.)"""
+    """Of the field itself: an object that has it from before can still be changed elsewhere."""
     fields = schema_of("Spec")["properties"]["spec"]["properties"]
     assert is_of_later((fields[above]["properties"] if above else fields)[name])
 

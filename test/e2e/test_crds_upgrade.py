@@ -14,11 +14,7 @@ from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 
 OF_LATER = {
-    "dependsOn": [{"name": "other"}],
-    "resourcesFrom": [{"kind": "ConfigMap", "name": "a", "key": "b"}],
-    "kubeConfig": {"secretRef": {"name": "a"}}, "driftDetection": {"mode": "warn"},
-    "secretStore": {"provider": {"vault": {"path": "a"}}},
-    "healthChecks": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
+    "driftDetection": {"mode": "warn"},
 }
 
 

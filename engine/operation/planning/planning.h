@@ -59,6 +59,7 @@ struct planned {
     enum plan_action action;
     bool create_first, cannot_create_first, has_unknown, is_only_read;
     struct runtime_step *step, *removal; /* owned */
+    const struct value *secrets;         /* as plan_change.secrets */
     struct runtime_step *answer;         /* owned: that it has to be replaced, and why; or NULL */
 };
 void planned_done(struct planned *planned);

@@ -1,6 +1,7 @@
 /* Plans the change of an object that the Spec wants. */
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "runtimes/kubernetes/change/conflict.h"
 #include "runtimes/kubernetes/change/match.h"
 #include "runtimes/kubernetes/change/step.h"
@@ -72,14 +73,17 @@ static int look(struct runtime_session *session, const struct runtime_target *ta
 /* ---- Refusals ---- */
 
 /* The message of a refused dry-run may quote any value of the object: as it is planned, as it is
- * now (a webhook gets both), or as it was recorded. All are hidden at once, because the rest of one
- * is not recognised after a similar one was hidden. live: the object; or NULL. */
+ * now (a webhook gets both), or as it was recorded (State may have a mark in place of a value). All
+ * are hidden at once, because the rest of one is not recognised after a similar one was hidden.
+ * live: the object; or NULL. */
 static void hide_secrets(const struct runtime_target *target, const struct value *live,
                          struct error *problem)
 {
     const struct record *prior = target->prior;
+    const struct value *recorded = prior ? prior->attributes : NULL;
     _cleanup_value_ const struct value *marked = kube_object_mark(target->attributes);
-    const struct value *const values[] = {marked, live, prior ? prior->attributes : NULL};
+    _cleanup_value_ const struct value *now = value_mark_like(live, recorded);
+    const struct value *const values[] = {marked, now, recorded};
 
     redact_error(problem, values, ARRAY_SIZE(values));
 }

@@ -150,20 +150,22 @@ static void shows_the_policy_that_was_taken(void)
          "{\"suspend\":false,\"prune\":true,\"wait\":true,\"force\":false,\"deletionPolicy\":"
          "\"MirrorPrune\","
          "\"approval\":{\"mode\":\"Automatic\"},\"interval\":\"10m\",\"retryInterval\":\"30s\","
-         "\"timeout\":\"5m\",\"conflictPolicy\":\"Force\",\"adoptionPolicy\":\"AdoptIfUnowned\","
+         "\"timeout\":\"5m\","
+         "\"conflictPolicy\":\"Force\",\"adoptionPolicy\":\"AdoptIfUnowned\","
          "\"revisionHistoryLimit\":10}",
          true},
         {"as said",
          WEB
          ",\"spec\":{\"serviceAccountName\":\"deployer\",\"prune\":false,\"wait\":false,"
          "\"force\":true,\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\","
-         "\"approval\":{\"mode\":\"Manual\"},\"conflictPolicy\":\"Fail\","
-         "\"adoptionPolicy\":\"AdoptAll\",\"maxDeletions\":3}}",
+         "\"conflictPolicy\":\"Fail\",\"adoptionPolicy\":\"MustMatch\",\"maxDeletions\":3,"
+         "\"approval\":{\"mode\":\"Manual\"}}}",
          "{\"serviceAccountName\":\"deployer\",\"suspend\":false,\"prune\":false,\"wait\":false,"
          "\"force\":true,\"deletionPolicy\":\"Orphan\",\"approval\":{\"mode\":\"Manual\"},"
          "\"interval\":\"1h30m\",\"retryInterval\":\"30s\","
-         "\"timeout\":\"10s\",\"conflictPolicy\":\"Fail\",\"adoptionPolicy\":\"AdoptAll\","
-         "\"maxDeletions\":3,\"revisionHistoryLimit\":10}",
+         "\"timeout\":\"10s\",\"conflictPolicy\":\"Fail\",\"adoptionPolicy\":\"MustMatch\","
+         "\"maxDeletions\":3,"
+         "\"revisionHistoryLimit\":10}",
          true},
     };
 
