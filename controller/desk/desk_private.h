@@ -4,7 +4,6 @@
 
 #include <sys/queue.h>
 
-#include "controller/desk/dependencies.h"
 #include "controller/desk/desk.h"
 #include "controller/desk/requests.h"
 #include "engine/base/hash.h"

@@ -51,8 +51,6 @@ def test_the_examples_are_right():
      "stdin:5:3  error  spec.intervall: there is no such field: did you mean interval?"),
     (HEAD + "  timeout: 5x\n  resources: []\n",
      'stdin:5:3  error  spec.timeout: "5x" is not a duration, such as 1h30m, 10m or 90s'),
-    (HEAD + "  secretStore:\n    provider: {}\n  resources: []\n",
-     "stdin:5:3  error  spec.secretStore: is not supported by this version"),
     (HEAD + "  suspend: yes please\n  resources: []\n",
      "stdin:5:3  error  spec.suspend: must be a boolean, and is of type string"),
     (HEAD + "  deletionPolicy: Orphans\n  resources: []\n",
