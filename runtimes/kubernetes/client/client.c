@@ -150,6 +150,11 @@ void kube_client_stats(const struct kube_client *client, struct kube_client_stat
     };
 }
 
+size_t kube_client_answer_limit(const struct kube_client *client)
+{
+    return client->is_of_tenant ? KUBE_TENANT_ANSWER : 0;
+}
+
 struct http_client *kube_client_watch_http(struct kube_client *client, bool for_tenant)
 {
     return for_tenant ? client->watches : client->control_watches;
@@ -323,6 +328,14 @@ static struct cancel *cancel_of(const struct exchange *exchange)
     return is_beyond_cancel(exchange) ? NULL : exchange->request->cancel;
 }
 
+/* A list has bounds of its own, for each item. */
+static size_t max_response(const struct kube_client *client, const struct kube_request *request)
+{
+    size_t most = kube_client_answer_limit(client), asked = request->max_response;
+
+    return !most || (asked && asked < most) ? asked : most;
+}
+
 static int attempt(struct exchange *exchange, int64_t timeout, struct http_response *response,
                    struct error *error)
 {
@@ -339,7 +352,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
         .timeout = timeout,
         .cancel = cancel_of(exchange),
         .complete_once_sent = request->complete_once_sent,
-        .max_response = request->max_response,
+        .max_response = max_response(client, request),
         .on_body = request->on_body ? pass_body : NULL,
         .on_body_arg = exchange,
     };

@@ -151,6 +151,11 @@ void kube_client_stats(const struct kube_client *client, struct kube_client_stat
  * the last one did. Only those that are not for a tenant, and not unguarded. */
 int64_t kube_client_unanswered_for(const struct kube_client *client);
 
+/* Bytes of one answer, item or event of a server that a tenant chose: it may say anything. 0: the
+ * operator's own. */
+#define KUBE_TENANT_ANSWER (2u << 20)
+size_t kube_client_answer_limit(const struct kube_client *client);
+
 /* For watch.h: the HTTP client of a watch loop (the tenants' or our own), and that loop, for
  * timers. */
 struct http_client *kube_client_watch_http(struct kube_client *client, bool for_tenant);

@@ -14,7 +14,7 @@
 #include "engine/base/clock.h"
 #include "runtimes/kubernetes/client/cluster.h"
 
-#define CLUSTERS_OF_NAMESPACE 32
+#define CLUSTERS_OF_NAMESPACE 64
 #define CLUSTERS              256
 
 /* What the clients of these clusters are made of. Borrowed; NULL members: there are none. */

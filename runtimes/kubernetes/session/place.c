@@ -8,6 +8,7 @@
 #define CA           "ca:"
 #define SYSTEM       "kube-system"
 #define LOOK_TIMEOUT 10000 /* ms */
+#define LONGEST_UID  256
 
 /* *ret: the uid of the namespace; free(). */
 static int ask(const struct place_question *question, const char *name, char **ret,
@@ -31,7 +32,7 @@ static int ask(const struct place_question *question, const char *name, char **r
     if (r < 0)
         return r;
     uid = value_string(value_path(object, "metadata", "uid", NULL));
-    if (!uid)
+    if (!uid || strlen(uid) > LONGEST_UID)
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "a Namespace without a uid");
     *ret = str_new(uid);
     return 0;
