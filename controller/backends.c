@@ -28,6 +28,7 @@ static int make_kubernetes(const struct backends *backends, const struct connect
                     .guard = connection->guard,
                     .guard_arg = connection->guard_arg},
         .act_as_controller = connection->flags->act_as_controller,
+        .health_namespace = connection->state_namespace,
         .effect_time = connection->flags->api_request_timeout,
     });
     return 0;

@@ -1,11 +1,13 @@
 #include "controller/controllers.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "controller/core/informer.h"
 #include "controller/core/workers.h"
 #include "controller/priority.h"
 #include "controller/reconcile/attempt.h"
+#include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/release.h"
 #include "controller/reconcile/spec.h"
 #include "engine/base/log.h"
@@ -327,6 +329,15 @@ size_t controllers_count_ready(struct controllers *controllers)
         count += queue.depth;
     }
     return count;
+}
+
+bool controllers_list(void *arg, const char *key)
+{
+    const struct controllers *controllers = arg;
+    bool is_release = str_has_prefix(key, QUARANTINE_RELEASE);
+
+    return desk_lists_key(controllers->desk, is_release ? DESK_RELEASE : DESK_SPEC,
+                          is_release ? key + strlen(QUARANTINE_RELEASE) : key);
 }
 
 void controllers_measure(struct controllers *controllers)

@@ -102,7 +102,11 @@ static void record_under_way(void *arg)
 {
     struct manager *manager = arg;
 
-    quarantine_tick(manager->quarantine, controllers_count_ready(manager->controllers));
+    size_t ready = controllers_count_ready(manager->controllers);
+
+    if (ready != SIZE_MAX)
+        quarantine_forget_absent(manager->quarantine, controllers_list, manager->controllers);
+    quarantine_tick(manager->quarantine, ready);
 }
 
 static void make_quarantine(struct manager *manager)

@@ -92,6 +92,7 @@ struct object_version {
 void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
                   const struct object_version *now, bool is_asked_for);
 bool desk_lists(struct desk *desk, enum desk_kind kind, const struct spec_key *object);
+bool desk_lists_key(struct desk *desk, enum desk_kind kind, const char *key);
 /* What the condition Ready of a listed Spec says, for the gauge. reason: in static storage. NULL,
  * NULL: nothing. */
 void desk_note_ready(struct desk *desk, const struct spec_key *spec, const char *ready,

@@ -127,6 +127,14 @@ bool desk_lists(struct desk *desk, enum desk_kind kind, const struct spec_key *o
     return entry && entry->is_listed;
 }
 
+bool desk_lists_key(struct desk *desk, enum desk_kind kind, const char *key)
+{
+    LOCKED(&desk->lock);
+    const struct desk_entry *entry = strmap_get(&desk->tables[kind].entries, key);
+
+    return entry && entry->is_listed;
+}
+
 bool desk_is_listed(struct desk_entry *entry)
 {
     return desk_lists(entry->table->desk, entry->table->kind, &entry->object);

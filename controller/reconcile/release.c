@@ -13,6 +13,7 @@
 #include "controller/reconcile/sources.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/spec/preview_policies.h"
 #include "runtimes/kubernetes/history/history.h"
 
 /* ---- Telling ---- */
@@ -288,6 +289,7 @@ static const struct value *with_own_resources(const struct attempt *attempt,
 {
     static const char *const carried[] = {"resources", "serviceAccountName"};
     const struct spec_key *key = &attempt->run.subject.key;
+    const struct value *policies = value_get(attempt->release->spec, "policies");
     const struct value *object =
         stored
             ? value_ref(stored)
@@ -302,6 +304,14 @@ static const struct value *with_own_resources(const struct attempt *attempt,
 
         if (!next)
             continue;
+        value_unref(object);
+        object = next;
+    }
+    if (policies) {
+        _cleanup_value_ const struct value *fields =
+            preview_with_policies(value_get(object, "spec"), policies);
+        const struct value *next = value_with(object, "spec", fields);
+
         value_unref(object);
         object = next;
     }
@@ -363,7 +373,7 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 /* Specs have keys without a prefix. */
 static char *quarantine_key(const struct attempt *attempt)
 {
-    return str_printf("release:%s", desk_key(attempt->entry, NULL));
+    return str_printf(QUARANTINE_RELEASE "%s", desk_key(attempt->entry, NULL));
 }
 
 /* 1: it fails for good, because the process died over it. */

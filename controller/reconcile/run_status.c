@@ -425,7 +425,9 @@ static const struct value *conditions_of(const struct run *run, const struct run
 {
     const struct conditions_generation generation = generation_of(run, status);
     const struct value *old = value_get(status_of(run), "conditions");
-    const struct value *resources = value_path(run->object, "spec", "resources", NULL);
+    bool has_sources = run->sources && run->hold.operation == RELEASE_APPLY;
+    const struct value *resources =
+        value_path(has_sources ? run->source : run->object, "spec", "resources", NULL);
     _cleanup_free_ char *exposed = exposed_secrets(resources);
     int64_t now = wall_clock(run);
     const struct value *counted =

@@ -21,7 +21,7 @@ struct desk;
 
 /* Watches of the process, and for the Specs of one namespace. */
 #define SOURCE_WATCHES              512
-#define SOURCE_WATCHES_OF_NAMESPACE 64
+#define SOURCE_WATCHES_OF_NAMESPACE 16
 
 struct source_watches *source_watches_new(struct kube_client *client, struct desk *desk);
 void source_watches_free(struct source_watches *watches); /* no reconcile runs any more */

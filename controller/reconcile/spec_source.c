@@ -6,6 +6,7 @@
 #include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/kubernetes/session/session.h"
 
 /* Bytes of an answer: SOURCE_BYTES, escaped or in Base64, and metadata. */
 #define MOST_ANSWER (8u << 20)
@@ -64,6 +65,26 @@ void spec_sources_done(struct spec_sources *list)
 
 /* ---- Reading one ---- */
 
+/* Of Secrets, no more than is asked for: without list and watch, changes are seen at `interval`. */
+static void offer_right(const struct run *run, const struct spec_source *source,
+                        struct error *error)
+{
+    const char *in = run->subject.key.namespace_name, *account = run_account(run);
+    _cleanup_free_ char *role = NULL;
+
+    if (!account || kube_is_system(in) || !kube_is_plain(in) || !kube_is_plain(account) ||
+        !kube_is_plain(source->name))
+        return;
+    role = str_printf("%s-sources-%s%s%s", account, source->kind->plural,
+                      source->is_secret ? "-" : "", source->is_secret ? source->name : "");
+    err_hint(error,
+             "to allow it: kubectl create role %s --verb=%s --resource=%s%s%s --namespace=%s && "
+             "kubectl create rolebinding %s --role=%s --serviceaccount=%s:%s --namespace=%s",
+             role, source->is_secret ? "get" : "get,list,watch", source->kind->plural,
+             source->is_secret ? " --resource-name=" : "", source->is_secret ? source->name : "",
+             in, role, role, in, account, in);
+}
+
 static int say_why(const struct run *run, const struct spec_source *source,
                    const struct error *problem, struct error *error)
 {
@@ -71,9 +92,11 @@ static int say_why(const struct run *run, const struct spec_source *source,
         return err_set(error, ERR_INVALID, "SourceNotFound",
                        "%s: there is no such %s in namespace \"%s\"", source->label,
                        source->kind->kind, run->subject.key.namespace_name);
-    if (problem->code == ERR_FORBIDDEN)
-        return err_set(error, ERR_FORBIDDEN, "AccessDenied", "%s: %s", source->label,
-                       problem->message);
+    if (problem->code == ERR_FORBIDDEN) {
+        err_set(error, ERR_FORBIDDEN, "AccessDenied", "%s: %s", source->label, problem->message);
+        offer_right(run, source, error);
+        return ERR_FORBIDDEN;
+    }
     err_copy(error, problem);
     err_wrap(error, "%s", source->label);
     return problem->code;

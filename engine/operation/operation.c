@@ -7,6 +7,7 @@
 #include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
@@ -58,6 +59,7 @@ static void destroy_operation(void *arg)
     struct operation *operation = arg;
 
     free_nodes(operation);
+    operation_free_health_checks(operation);
     operation_clear_results(operation);
     walk_free(operation->walk);
     graph_free(operation->graph);

@@ -4,7 +4,8 @@
  *
  *   operation_new()     opens State
  *   operation_plan()    looks at the world, decides what to do to what
- *   operation_apply()   carries it out: intents into State, then step by step
+ *   operation_apply()   carries it out: intents into State, then step by step;
+ *                       then it waits for the Spec's healthChecks
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
  * while it waits for the world. on_change notifies its owner that it is planned,
@@ -257,6 +258,8 @@ struct operation_result {
 struct operation_results {
     struct operation_result *items; /* as the plan's changes */
     size_t count;
+    bool is_late; /* one of the Spec's healthChecks was not healthy in time: that is the operation's
+                     error, and no change's */
     struct arena arena;
 };
 

@@ -38,7 +38,16 @@ struct edges {
     size_t count, capacity;
 };
 
-enum stage { STAGE_IDLE, STAGE_PREFETCHING, STAGE_PLANNING, STAGE_BEGINNING, STAGE_CARRYING_OUT };
+enum stage {
+    STAGE_IDLE,
+    STAGE_PREFETCHING,
+    STAGE_PLANNING,
+    STAGE_BEGINNING,
+    STAGE_CARRYING_OUT,
+    STAGE_CHECKING, /* all steps have ended: the Spec's healthChecks (carrying/health_checks.h) */
+};
+
+struct health_check;
 
 struct operation {
     struct operation_config config; /* its strings are copies, in the arena */
@@ -84,7 +93,10 @@ struct operation {
     struct graph *graph; /* of the planning walk */
     struct steps *steps;
     uint16_t *groups;
-    struct walk *walk; /* of the stage */
+    struct walk *walk;                  /* of the stage */
+    struct health_check *health_checks; /* NULL: they were not begun, or there are none */
+    size_t n_health_checks;
+    struct graph *health_graph; /* of the walk over them */
     struct operation_apply how;
     bool continues;        /* another operation began under the same revision, and did not end */
     bool counts_earlier;   /* results tell what earlier operations of the revision did, too */

@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
@@ -185,19 +186,23 @@ static struct task_answer begin_carrying_out(struct operation *operation)
 /* The walk of a stage is over: every node has ended. */
 static void conclude_walk(struct operation *operation)
 {
-    enum stage stage = operation->stage;
+    enum stage stage = operation->stage, next = STAGE_IDLE;
     struct error error = {0};
 
     operation->stage = STAGE_IDLE;
     pthread_mutex_unlock(&operation->lock);
     if (stage == STAGE_PLANNING)
         operation_conclude_plan(operation, &error);
+    else if (stage == STAGE_CARRYING_OUT && operation_begin_health_checks(operation))
+        next = STAGE_CHECKING;
     else
         operation_conclude(operation, &error);
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_ENDED)
         return;
-    if (stage == STAGE_PLANNING) {
+    if (next != STAGE_IDLE) {
+        operation->stage = next;
+    } else if (stage == STAGE_PLANNING) {
         walk_free(TAKE(operation->walk)); /* the next one is over the steps */
         operation_end_planning(operation, &error);
     } else {
@@ -266,7 +271,7 @@ static struct task_answer wait_for_world(struct operation *operation, int64_t du
         walk_stop(operation->walk, true);
         return RAN;
     }
-    if (operation->stage == STAGE_CARRYING_OUT)
+    if (operation->stage != STAGE_PLANNING)
         operation_set_phase(operation, OPERATION_PARKED);
     return (struct task_answer){.due = due < deadline ? due : deadline};
 }
@@ -278,7 +283,10 @@ static struct task_answer take_next_visit(struct operation *operation)
 
     switch (walk_next(operation->walk, operation_now(operation), &visit, &due)) {
     case WALK_VISIT:
-        run_visit(operation, &visit, operation->stage);
+        if (operation->stage == STAGE_CHECKING)
+            operation_visit_health_check(operation, &visit);
+        else
+            run_visit(operation, &visit, operation->stage);
         return RAN;
     case WALK_OVER:
         conclude_walk(operation);
@@ -327,6 +335,7 @@ struct task_answer operation_run(void *arg)
         break;
     case STAGE_PLANNING:
     case STAGE_CARRYING_OUT:
+    case STAGE_CHECKING:
         answer = take_next_visit(operation);
         break;
     }

@@ -2,6 +2,7 @@
  */
 #include "engine/base/str.h"
 #include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/records.h"
 #include "engine/operation/session.h"
 
@@ -109,6 +110,8 @@ int operation_conclude(struct operation *operation, struct error *error)
 
     pthread_mutex_lock(&operation->lock);
     r = operation_results_error(&operation->results, operation->spec ? "apply" : "destroy", error);
+    if (r >= 0)
+        r = operation_health_checks_error(operation, error);
     if (stale->code) /* whatever else failed: this is why it came to its end */
         r = err_set(error, stale->code, stale->reason, "the approved plan is stale: %s",
                     stale->message);

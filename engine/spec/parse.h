@@ -47,6 +47,11 @@ bool check_secret_store(struct check *check, const struct value *store);
  * spec->dependencies[index]. */
 void parse_dependencies(struct parse *parse, size_t index, const struct place *place);
 
+/* health_checks.c: reads the objects of `healthChecks`. */
+void parse_health_checks(struct parse *parse, const struct value *fields);
+/* Says of Flux's `healthCheckExprs` what to write in its place. */
+void parse_health_check_exprs(struct parse *parse, const struct value *fields);
+
 /* moved.c: checks the id that a resource had before. */
 void parse_moved(struct parse *parse, size_t index, const struct place *place);
 

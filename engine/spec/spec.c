@@ -47,6 +47,8 @@ static void read_head(struct parse *parse, const struct value *object)
     check_awaited(check, fields, parse->options->no_cross_namespace, spec);
     check_unsupported(check, fields);
     spec->has_secret_store = check_secret_store(check, value_get(fields, "secretStore"));
+    parse_health_checks(parse, fields);
+    parse_health_check_exprs(parse, fields);
 }
 
 /* ---- One resource ---- */
@@ -293,6 +295,8 @@ void spec_free(struct spec *spec)
         return;
     strmap_done(&spec->by_id);
     strmap_done(&spec->moved);
+    for (size_t i = 0; i < spec->n_health_checks; i++)
+        value_unref(spec->health_checks[i].attributes);
     arena_done(&spec->arena);
     value_unref(spec->source);
     free(spec);

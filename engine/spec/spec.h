@@ -51,6 +51,13 @@ struct spec_awaited {
     const char *namespace_name, *name;
 };
 
+/* An object that the Spec does not own: it has to be healthy, too, when everything is applied. */
+struct spec_health_check {
+    const char *id;                 /* "apiVersion:Kind[:namespace]:name", for messages */
+    const struct value *attributes; /* what names it; owned */
+};
+#define SPEC_HEALTH_CHECK_TYPE "Kubernetes" /* the type of all of them */
+
 struct spec {
     const struct value *source; /* the custom resource */
     size_t shared_memory; /* bytes of other documents, which the source shares; set by who knows */
@@ -66,6 +73,8 @@ struct spec {
 
     struct resource *resources; /* in the order written */
     size_t n_resources;
+    struct spec_health_check *health_checks; /* in the order written */
+    size_t n_health_checks;
     struct strmap by_id; /* id -> struct resource * */
     struct strmap moved; /* the ids before (moved.h) -> struct resource * */
     /* The dependencies of each resource, as indices: from dependsOn and from references, without

@@ -16,7 +16,6 @@ static const struct {
     const char *standard;
 } fields_of_later[] = {
     {"driftDetection", "mode", IF_STANDARD, "enabled"},
-    {NULL, "healthChecks", IF_EMPTY, NULL},
 };
 
 static bool is_asked(const struct value *value, enum unasked unasked, const char *standard)

@@ -1,6 +1,7 @@
 """What convert makes of the order and the annotations of other tools, of Kusion's specs and of Terraform's
 state files."""
 
+import base64
 import json
 
 import pytest
@@ -222,13 +223,13 @@ secretStore: {provider: {vault: {server: https://vault.example}}}
     result = run(text)
     assert result.returncode == 0, result.stderr
     assert [line.split("  ")[:3] for line in result.stderr.splitlines()] == [
-        ["stdin:11:5", "warning", "ConfigMap/a"],
+        ["stdin:11:20", "warning", "ConfigMap/a"],
         ["stdin:12:3", "warning", "hashicorp:random:random_password:db"],
         ["stdin:15:1", "warning",
          "secretStore needs `auth` as well: as whom the store is asked (docs/secrets.md)"]]
     errors = [line.split("  ")[0] for line in kusion("validate", "-f", "-", input=text).stdout.splitlines()
               if "  error  " in line]
-    assert errors == ["stdin:11:5", "stdin:15:1"]
+    assert errors == ["stdin:11:20", "stdin:15:1"]
 
 
 def test_to_kusion_says_what_is_lost():
@@ -361,3 +362,28 @@ def test_kustomizations(tmp_path):
     assert result.returncode == 1 and "kustomize: no folder" in result.stderr
     result = kusion("convert", "--name", "web", "-k", tmp_path, environment={"PATH": "/nonexistent"})
     assert "neither kubectl nor kustomize can be run" in result.stderr
+
+
+def b64(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def test_placeholders_of_argo_cds_vault_plugin():
+    made, said = convert([
+        manifest("s", "Secret",
+                 stringData={"plain": "<path:secret/data/team/db#password>", "version": "<path:secret/data/db#p#3>",
+                             "within": "x<path:secret/data/db#p>", "encoded": "<path:secret/data/db#p | base64encode>"},
+                 data={"whole": b64("<path:secret/data/db#p>"), "modified": "<path:secret/data/db#p | base64encode>",
+                       "raw": "<path:secret/data/db#p>"}),
+        manifest("c", data={"aws": "<path:my-secret#key>", "odd": "<path:a b/c#d e>", "json": "<path:a#b | jsonPath {.c}>"}),
+    ])
+    attributes = {id.rpartition(":")[2]: one["attributes"] for id, one in made.items()}
+    assert attributes["s"]["stringData"] == {
+        "plain": "ref://secret/team/db/password", "version": "ref://secret/db/p?version=3",
+        "within": "x<path:secret/data/db#p>", "encoded": "<path:secret/data/db#p | base64encode>"}
+    assert attributes["s"]["data"] == {"whole": "ref://secret/db/p", "modified": "ref://secret/db/p",
+                                       "raw": "<path:secret/data/db#p>"}
+    assert attributes["c"]["data"] == {"aws": "ref://my-secret/key", "odd": "ref://a%20b/c/d%20e",
+                                       "json": "<path:a#b | jsonPath {.c}>"}
+    assert said.count("stays as it is") == 4
+    assert said.count("the Spec needs secretStore") == 1

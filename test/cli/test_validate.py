@@ -114,7 +114,7 @@ BROKEN = {
     "spec.interval": {"interval": "1ms"},
     "spec.retryInterval": {"retryInterval": "1ms"},
     "spec.timeout": {"timeout": "1ms"},
-    "spec.healthChecks": {"healthChecks": [{"apiVersion": "v1", "kind": "A", "name": "a"}]},
+    "spec.healthCheckExprs": {"healthCheckExprs": [{"apiVersion": "v1", "kind": "A", "current": "true"}]},
     "spec.ignore": {"ignore": [{"paths": ["/a"]}]},
     "spec.conflictPolicy": {"conflictPolicy": "Fail"},
     "spec.adoptionPolicy": {"adoptionPolicy": "AdoptAll"},

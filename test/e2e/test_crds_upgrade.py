@@ -15,8 +15,6 @@ from kusion_e2e.wait import eventually
 
 OF_LATER = {
     "driftDetection": {"mode": "warn"},
-    "secretStore": {"provider": {"vault": {"path": "a"}}},
-    "healthChecks": [{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}],
 }
 
 

@@ -269,6 +269,9 @@ def test_a_tenant_reads_nothing_that_its_account_may_not(controlled):
     absent = spec.message("AccessDenied")
     assert there.replace("hidden", "absent") == absent  # nor whether it is there
     assert spec.level("a") is None
+    [offered] = re.findall("to allow it: (.*)", there)
+    assert type_in(controlled, offered).returncode == 0
+    spec.take(ref("hidden", "Secret")).wait("True")
     controlled.delete_namespace(spec.namespace)
 
 

@@ -270,6 +270,35 @@ def test_a_preview_shows_what_would_go(team):
     assert [one["action"] for one in status["results"]] == ["unchanged", "delete"], status
 
 
+def test_a_preview_of_a_file_has_its_policies(team):
+    """`prune: false` is taken out together with a resource: the preview said "it stays", and the apply
+    deleted it."""
+    team.apply(team.config("a"), team.config("b"), prune=False, maxDeletions=0).ready()
+    kept = team.preview(resources=[team.config("a")])["results"][1]
+    assert kept["action"] == "forget" and "`prune` is false" in kept["message"], kept
+    status = team.preview("file", resources=[team.config("a")], policies={})
+    assert status["results"][1]["action"] == "delete", status
+    status = team.preview("bound", phase="failed", resources=[team.config("a")], policies={"maxDeletions": 0})
+    assert status["results"][1]["action"] == "delete", status
+    shown = team.preview("labels", resources=[team.config("a"), team.config("b")],
+                         policies={"commonMetadata": {"labels": {"team": "x"}}})
+    assert {one["action"] for one in shown["results"]} == {"update"}, shown
+    team.apply(team.config("a")).ready()
+    assert team.data("b") is None
+
+
+def test_policies_of_a_preview_need_resources_and_stay(team):
+    team.apply(team.config("a")).ready()
+    alone = create(team.cluster, team.namespace, new_release(
+        "alone", operation="Preview", specRef={"name": "spec"}, policies={"prune": True}))
+    assert alone.code == 422 and "only with resources" in alone.message
+    made = create(team.cluster, team.namespace, new_release(
+        "made", operation="Preview", specRef={"name": "spec"}, resources=[], policies={"prune": True})).must().object
+    path = path_of("Release", team.namespace, made["metadata"]["name"])
+    changed = team.cluster.api.patch(path, {"spec": {"policies": {"prune": False}}})
+    assert changed.code == 422 and "cannot be changed" in changed.message
+
+
 def test_it_holds_for_a_rollback(team):
     team.apply(team.config("a")).ready()
     team.apply(team.config("a"), team.config("b"), team.config("c"), maxDeletions=1).ready()

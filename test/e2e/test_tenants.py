@@ -437,7 +437,7 @@ SELF = {
     "customresourcedefinitions": "get list",
 }
 SELF_AT_HOME = {
-    "configmaps": "get list create update patch delete",
+    "configmaps": "get list watch create update patch delete",
     "secrets": "get list create update delete",
     "leases": "get create update",
 }

@@ -7,6 +7,7 @@
 #include "runtimes/kubernetes/objects/access.h"
 #include "runtimes/kubernetes/objects/ignore.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/session/health_checks.h"
 #include "runtimes/kubernetes/session/session.h"
 
 #define SERVED_WITHIN 10000 /* ms: a kind is served at most this long after its CRD was seen */
@@ -71,6 +72,7 @@ int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope
     clusters_tidy(kube->clusters);
     if (!kube_service_account(scope->identity) && !kube->config.act_as_controller)
         return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
+    health_checks_begin(kube->checks);
     if (scope->connection)
         return session_open_foreign(kube, scope, call, ret, error);
     r = session_check_home(kube, scope, call, error);

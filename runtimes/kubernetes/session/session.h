@@ -21,6 +21,7 @@
 
 #define FIELD_MANAGER_SIZE 64
 
+struct health_checks;
 struct watches;
 struct ignore; /* objects/ignore.h */
 
@@ -35,6 +36,7 @@ struct kube_runtime {
     struct runtime base;
     struct kube_runtime_config config;
     struct watches *watches;
+    struct health_checks *checks;
     struct cluster_cache *own; /* of config.cluster; a reference */
     struct cluster_caches caches;
     struct clusters *clusters; /* that tenants chose */

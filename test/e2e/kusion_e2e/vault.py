@@ -10,6 +10,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
 
+from kusion_e2e.api import Api
+
 REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 
 
@@ -17,7 +19,7 @@ class Vault:
     """`roles` maps a role to the user that may take it, and the paths that it may read."""
 
     def __init__(self, cluster):
-        self.cluster = cluster
+        self.api, self.lock = Api(cluster.kubeconfig), threading.Lock()  # its requests come one at a time
         self.roles = {}
         self.tokens = {}
         self.kv = {}            # "secret/db" -> [{...} or None (deleted)]
@@ -55,9 +57,10 @@ class Vault:
     # ---- What it does ----
 
     def user_of(self, token):
-        answer = self.cluster.api.create(REVIEWS, {
-            "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
-            "spec": {"token": token, "audiences": ["vault"]}})
+        with self.lock:
+            answer = self.api.create(REVIEWS, {
+                "apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview",
+                "spec": {"token": token, "audiences": ["vault"]}})
         status = answer.must().object["status"]
         return status["user"]["username"] if status.get("authenticated") else None
 

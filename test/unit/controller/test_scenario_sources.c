@@ -324,6 +324,95 @@ static void what_a_secret_has_is_not_shown(void)
     scene_end(&scene);
 }
 
+/* ---- An API server that does not answer well ---- */
+
+/* What becomes of the next reads of the source of a Spec that was applied. */
+static void nothing_is_pruned_where_a_source_cannot_be_read_now(void)
+{
+    static const struct {
+        const char *note;
+        struct api_rule rule;
+    } rows[] = {
+        {"an error", {.fault = API_ANSWER, .status = 500}},
+        {"too many requests", {.fault = API_ANSWER, .status = 429}},
+        {"no right", {.fault = API_FORBID}},
+        {"no answer", {.fault = API_DROP}},
+        {"half an answer", {.fault = API_BREAK_OFF}},
+        {"something else", {.fault = API_BODY, .body = "{\"kind\":\"ConfigMap\"}"}},
+        {"no such path", {.fault = API_ANSWER, .status = 404, .message = "404 page not found"}},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene = {0};
+        struct api_rule rule = rows[i].rule;
+        unsigned n;
+
+        scene_begin(&scene);
+        source(&scene, "one", OBJECT("a", "1") OBJECT("b", "1"));
+        scene_spec(&scene, "web", "\"retryInterval\":\"1s\"," FROM(SOURCE("one")), "");
+        scene_expect_ready(&scene, "web", "True", NULL);
+        scene_expect_quiet(&scene);
+        rule.verb = "get";
+        rule.path = CONFIGMAPS "/one";
+        n = api_server_rule(scene.server, &rule);
+        api_server_mark(scene.server);
+        source(&scene, "one", OBJECT("a", "2"));
+        EXPECT(api_server_wait_hits(scene.server, n, 1), rows[i].note);
+        EXPECT_INT(api_server_count(scene.server, "delete", CONFIGMAPS "/b"), 0, rows[i].note);
+        EXPECT_DATA(&scene, "a", "1");
+        api_server_release(scene.server, n);
+        scene_ask(&scene, "web");
+        expect_data(&scene, "a", "2");
+        scene_expect_gone(&scene, CONFIGMAPS "/b");
+        scene_end(&scene);
+    }
+}
+
+/* Sources that hang, more than reconciles run at once. */
+static void a_source_that_hangs_holds_up_nobody_else(void)
+{
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    source(&scene, "slow", OBJECT("s", "1"));
+    rule = api_server_rule(
+        scene.server,
+        &(struct api_rule){.verb = "get", .path = CONFIGMAPS "/slow", .fault = API_HOLD});
+    for (unsigned n = 0; n < 6; n++) {
+        _cleanup_free_ char *name = str_printf("s%u", n);
+
+        scene_spec(&scene, name, "\"suspend\":false," FROM(SOURCE("slow")), "");
+    }
+    EXPECT(api_server_wait_hits(scene.server, rule, 2), "as many as have slots for answers");
+    scene_spec(&scene, "quick", "", CONFIGMAP("quick", "1"));
+    scene_expect_ready(&scene, "quick", "True", NULL);
+    api_server_delete(scene.server, SPECS "/s0"); /* while it is read */
+    scene_expect_gone(&scene, SPECS "/s0");
+    api_server_release(scene.server, rule);
+    expect_data(&scene, "s", "1");
+    scene_end(&scene);
+}
+
+static void a_change_ends_what_is_under_way(void)
+{
+    struct scene scene = {0};
+    static const char first[] = "{\"resources\":[" DEPLOYMENT("d", "1") "]}";
+
+    scene_begin(&scene);
+    source(&scene, "one", first);
+    scene_spec(&scene, "web", FROM(SOURCE("one")), "");
+    scene_expect_there(&scene, DEPLOYMENTS "/d");
+    scene_expect_quiet(&scene);
+    source(&scene, "one", OBJECT("a", "1")); /* the Deployment never becomes ready */
+    expect_data(&scene, "a", "1");
+    scene_expect_gone(&scene, DEPLOYMENTS "/d");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_PHASE(&scene, "web", 1, "cancelled");
+    EXPECT_PHASE(&scene, "web", 2, "succeeded");
+    scene_end(&scene);
+}
+
 /* ---- kill -9 ---- */
 
 static bool kill_after(unsigned n)
@@ -370,4 +459,6 @@ SUITE(scenario_sources, TEST(resources_of_all_sources_are_applied),
       TEST(a_release_records_its_sources), TEST(rolls_back_to_what_the_sources_had),
       TEST(previews_what_the_sources_have), TEST(half_a_change_is_not_applied),
       TEST(only_the_content_that_is_wanted_is_applied), TEST(what_a_secret_has_is_not_shown),
+      TEST(nothing_is_pruned_where_a_source_cannot_be_read_now),
+      TEST(a_source_that_hangs_holds_up_nobody_else), TEST(a_change_ends_what_is_under_way),
       TEST(survives_kills))

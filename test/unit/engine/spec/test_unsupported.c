@@ -9,10 +9,8 @@ static void names_fields_of_later_versions(void)
     static const struct parse_row rows[] = {
         {WITH("\"driftDetection\":{\"mode\":\"warn\"}"), IS("driftDetection.mode")},
         {WITH("\"driftDetection\":{\"mode\":\"disabled\"}"), IS("driftDetection.mode")},
-        {WITH("\"healthChecks\":[{}]"), IS("healthChecks")},
         /* of another type than the schema's: asked for all the same */
-        {WITH("\"healthChecks\":\"all\",\"driftDetection\":{\"mode\":1}"),
-         IS("driftDetection.mode") IS("healthChecks")},
+        {WITH("\"driftDetection\":{\"mode\":1}"), IS("driftDetection.mode")},
     };
 
     expect_problems(rows, ARRAY_SIZE(rows));
@@ -21,9 +19,7 @@ static void names_fields_of_later_versions(void)
 static void takes_what_asks_for_nothing(void)
 {
     static const struct parse_row rows[] = {
-        {WITH("\"secretStore\":{},"
-              "\"driftDetection\":{\"mode\":\"enabled\"},"
-              "\"healthChecks\":[],"
+        {WITH("\"driftDetection\":{\"mode\":\"enabled\"},"
               "\"remediation\":{\"retries\":3,\"strategy\":\"rollback\"},\"context\":{\"A\":\"ref:/"
               "/x/y\"}"),
          ""},
