@@ -50,6 +50,9 @@ static int get_token(void *arg, const char *audience, int64_t deadline, struct c
     if (!secrets->account)
         return err_set(error, ERR_FORBIDDEN, "SecretDenied",
                        "a secret store is asked as a ServiceAccount: the Spec names none");
+    if (!str_is_dns_subdomain(secrets->account)) /* it is a part of the path */
+        return err_set(error, ERR_INVALID, "InvalidSpec",
+                       "serviceAccountName is no name of a ServiceAccount");
     path = str_printf("/api/v1/namespaces/%s/serviceaccounts/%s/token", secrets->namespace_name,
                       secrets->account);
     r = kube_do(secrets->client,

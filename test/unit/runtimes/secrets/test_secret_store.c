@@ -114,6 +114,10 @@ static void takes_properties(void)
 #define VAULT(server) \
     "{\"provider\":{\"vault\":{\"server\":\"" server "\"}},\"auth\":{\"role\":\"a\"}}"
 
+#define PATHS(path, mount)                                                                 \
+    "{\"provider\":{\"vault\":{\"server\":\"https://vault.example:8200\",\"path\":\"" path \
+    "\"}},\"auth\":{\"role\":\"a\",\"mount\":\"" mount "\"}}"
+
 static void asks_no_other_host(void)
 {
     static const char *const hosts[] = {"vault.example:8200", "other/vault.elsewhere",
@@ -151,6 +155,14 @@ static void asks_no_other_host(void)
         {"{\"provider\":{\"alicloud\":{\"region\":\"x#\"}},\"auth\":{\"role\":\"r\"}}",
          ERR_INVALID},
         {"{\"provider\":{\"other\":{}}}", ERR_UNSUPPORTED},
+        {PATHS("a/b", "c/d"), 0},
+        {PATHS("a.b", "..."), 0},
+        {PATHS("..", "c"), ERR_INVALID},
+        {PATHS("a/../b", "c"), ERR_INVALID},
+        {PATHS("a", "../../sys"), ERR_INVALID},
+        {PATHS("/a", "c"), ERR_INVALID},
+        {PATHS("a/", "c"), ERR_INVALID},
+        {PATHS("a", "c//d"), ERR_INVALID},
     };
     struct made made;
 
