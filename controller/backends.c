@@ -20,7 +20,15 @@ static int make_kubernetes(const struct backends *backends, const struct connect
     *ret = kube_runtime_new(&(struct kube_runtime_config){
         .cluster = connection->cluster,
         .clock = &system_clock,
+        .foreign = {.requests = connection->foreign,
+                    .watches = connection->foreign_watches,
+                    .address_filter = connection->address_filter,
+                    .user_agent = "kusion-operator/" KUSION_VERSION,
+                    .http1 = connection->flags->http1,
+                    .guard = connection->guard,
+                    .guard_arg = connection->guard_arg},
         .act_as_controller = connection->flags->act_as_controller,
+        .health_namespace = connection->state_namespace,
         .effect_time = connection->flags->api_request_timeout,
     });
     return 0;

@@ -47,6 +47,11 @@ static const struct flag {
          "ServiceAccount, in the Spec's namespace, of Specs that name none"),
     FLAG("act-as-controller", FLAG_BOOL, act_as_controller, "false",
          "apply Specs that name no ServiceAccount with the operator's own rights"),
+    FLAG("no-cross-namespace-refs", FLAG_BOOL, no_cross_namespace_refs, "false",
+         "a Spec may not depend on Specs of other namespaces"),
+    FLAG("allow-cluster-address", FLAG_STRINGS, allow_cluster_addresses, NULL,
+         "addresses that a kubeConfig may lead to all the same, such as 10.96.0.0/16; may be "
+         "repeated; default: none of this machine, of its link, or of the cluster's Services"),
     FLAG("concurrent", FLAG_COUNT, concurrent, "4",
          "number of Specs that are reconciled at once, 1 to 100"),
     FLAG("parallelism", FLAG_COUNT, parallelism, "10",

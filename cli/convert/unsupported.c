@@ -32,15 +32,16 @@ static void warn(const struct looking *looking, const char *below, const char *f
 
 static void look_at_extensions(const struct looking *looking, bool is_kubernetes)
 {
-    static const char *const later[] = {"healthPolicy", "kubeConfig"};
     const struct value *extensions = value_get(looking->candidate->entry, "extensions");
+    const struct value *policy = value_get(extensions, "healthPolicy");
 
-    for (size_t i = 0; i < ARRAY_SIZE(later) && is_kubernetes; i++)
-        if (value_type(value_get(extensions, later[i])) != VALUE_NULL) {
-            _cleanup_free_ char *path = str_printf("extensions.%s", later[i]);
-
-            warn(looking, path, "%s " REFUSED, later[i]);
-        }
+    if (!is_kubernetes)
+        return;
+    if (value_get(policy, "health.kcl") && !value_get(policy, "health.lua"))
+        warn(looking, "extensions.healthPolicy[health.kcl]",
+             "a health check in KCL " REFUSED "; docs/health.md has the same in Lua");
+    if (value_type(value_get(extensions, "kubeConfig")) != VALUE_NULL)
+        warn(looking, "extensions.kubeConfig", "kubeConfig " REFUSED);
 }
 
 /* Kusion's State has it, and the operator's has not. */

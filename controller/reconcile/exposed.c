@@ -8,13 +8,14 @@
 /* Ids in the message. */
 #define NAMED 3
 
-/* A reference is no value. */
+/* A reference is no value. What is sensitive came from a Secret (sources.h). */
 static bool is_in_clear(const struct value *value, bool is_data)
 {
     const char *text = value_string(value);
     _cleanup_free_ char *reference = secret_ref_text(value, is_data);
 
-    return text && *text && !reference && !str_has_prefix(text, "$kusion_path.");
+    return text && *text && !value_is_sensitive(value) && !reference &&
+           !str_has_prefix(text, "$kusion_path.");
 }
 
 static bool has_in_clear(const struct value *data, bool is_data)

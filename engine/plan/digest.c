@@ -46,6 +46,8 @@ static void add_object(struct digest *digest, const struct plan_change *change, 
     hash_add_str(digest->hash, change->id);
     hash_add_str(digest->hash, change->type);
     hash_add_str(digest->hash, uid ? uid : "");
+    if (change->step && change->step->place)
+        hash_add_str(digest->hash, change->step->place);
     add_value(digest, before);
 }
 

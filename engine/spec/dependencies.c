@@ -76,7 +76,7 @@ static void take_explicit(const struct collect *collect, const struct resource *
 
         if (target)
             take(collect, target, &at);
-        else
+        else if (!collect->parse->is_partial)
             report_unknown_id(collect, id, &at);
     }
 }
@@ -99,9 +99,13 @@ static void take_reference(const struct collect *collect, const struct value *st
     struct error error; /* not initialised: it is large, and a call that fails sets it */
     struct ref ref = {0};
     const char *text = "";
+    int r = ref_text(string, &text, &error);
 
-    if (ref_text(string, &text, &error) < 0 ||
-        ref_parse(text, &parse->spec->by_id, &ref, &error) < 0) {
+    if (r >= 0)
+        r = ref_parse(text, &parse->spec->by_id, &ref, &error);
+    if (r == ERR_NOT_FOUND && parse->is_partial)
+        return;
+    if (r < 0) {
         check_problem(&parse->check, INVALID_SPEC, place, "%s", error.message);
         return;
     }

@@ -15,16 +15,7 @@ static const struct {
     enum unasked unasked;
     const char *standard;
 } fields_of_later[] = {
-    {NULL, "resourcesFrom", IF_EMPTY, NULL},
-    {NULL, "kubeConfig", IF_ABSENT, NULL},
-    {NULL, "maxDeletions", IF_ABSENT, NULL},
     {"driftDetection", "mode", IF_STANDARD, "enabled"},
-    {NULL, "healthChecks", IF_EMPTY, NULL},
-    {NULL, "ignore", IF_EMPTY, NULL},
-    {NULL, "conflictPolicy", IF_STANDARD, "Force"},
-    {NULL, "adoptionPolicy", IF_STANDARD, "AdoptIfUnowned"},
-    {NULL, "commonMetadata", IF_EMPTY, NULL},
-    {NULL, "dependsOn", IF_EMPTY, NULL},
 };
 
 static bool is_asked(const struct value *value, enum unasked unasked, const char *standard)

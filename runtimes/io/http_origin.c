@@ -65,6 +65,15 @@ static bool read_parts(CURLU *url, struct http_origin *ret)
     return true;
 }
 
+/* A host in which bytes are escaped is one that somebody wants to hide. */
+static bool has_escaped_host(const char *text)
+{
+    const char *host = strstr(text, "://");
+
+    host = host ? host + strlen("://") : text;
+    return memchr(host, '%', strcspn(host, "/"));
+}
+
 /* "\" and "@" are read differently by different parsers. */
 int http_origin_read(const char *text, struct http_origin *ret, struct error *error)
 {
@@ -73,8 +82,8 @@ int http_origin_read(const char *text, struct http_origin *ret, struct error *er
 
     if (!url)
         abort();
-    is_read = !strpbrk(text, "\\@") && curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK &&
-              read_parts(url, ret);
+    is_read = !strpbrk(text, "\\@") && !has_escaped_host(text) &&
+              curl_url_set(url, CURLUPART_URL, text, 0) == CURLUE_OK && read_parts(url, ret);
     curl_url_cleanup(url);
     return is_read ? 0
                    : err_set(error, ERR_INVALID, "InvalidAddress",

@@ -16,7 +16,7 @@ struct http_origin {
 };
 
 /* ERR_INVALID InvalidAddress: it is no URL of https or http, its host is not written in letters,
- * digits, "-", "_" and ".", or it has a user, a zone, a query or a fragment. */
+ * digits, "-", "_" and ".", unescaped, or it has a user, a zone, a query or a fragment. */
 int http_origin_read(const char *url, struct http_origin *ret, struct error *error);
 void http_origin_done(struct http_origin *origin);
 

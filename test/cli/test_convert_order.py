@@ -161,18 +161,12 @@ def test_refs_of_bindings_and_not_against_the_waves():
 
 
 @pytest.mark.parametrize("key, value, told", [
-    ("helm.sh/resource-policy", "keep", "deletionPolicy: Orphan"),
-    ("client.lifecycle.config.k8s.io/deletion", "detach", "prune: false"),
-    ("argocd.argoproj.io/sync-options", "SkipDryRunOnMissingResource=true, Prune=false", "Prune=false is not obeyed"),
-    ("argocd.argoproj.io/sync-options", "Replace=true", "docs/replace.md"),
-    ("kustomize.toolkit.fluxcd.io/prune", "disabled", "prune: false"),
-    ("kustomize.toolkit.fluxcd.io/reconcile", "disabled", "suspend: true"),
+    ("argocd.argoproj.io/sync-options", "SkipDryRunOnMissingResource=true, Replace=true", "docs/replace.md"),
     ("helm.sh/hook-delete-policy", "before-hook-creation", "stays as long as the Spec has it"),
     ("argocd.argoproj.io/hook-delete-policy", "HookSucceeded", "stays as long"),
     ("kapp.k14s.io/change-rule", "upsert after upserting a", "write dependsOn"),
     ("kapp.k14s.io/change-rule.2", "upsert after upserting b", "write dependsOn"),
     ("kapp.k14s.io/change-group", "a", "write dependsOn"),
-    ("kapp.k14s.io/delete-strategy", "orphan", "prune: false"),
 ])
 def test_what_others_obey_is_told_with_its_line(key, value, told):
     made, said = convert([manifest("a", annotations={"x": "y", key: value})])
@@ -184,6 +178,11 @@ def test_what_others_obey_is_told_with_its_line(key, value, told):
 
 @pytest.mark.parametrize("key, value", [
     ("helm.sh/resource-policy", "other"), ("kustomize.toolkit.fluxcd.io/prune", "enabled"),
+    # what the operator obeys, too
+    ("helm.sh/resource-policy", "keep"), ("client.lifecycle.config.k8s.io/deletion", "detach"),
+    ("kustomize.toolkit.fluxcd.io/prune", "disabled"), ("kustomize.toolkit.fluxcd.io/reconcile", "disabled"),
+    ("kustomize.toolkit.fluxcd.io/ssa", "Merge"), ("kapp.k14s.io/delete-strategy", "orphan"),
+    ("argocd.argoproj.io/sync-options", "Prune=false,Delete=false"),
     ("argocd.argoproj.io/sync-options", "ServerSideApply=true,Prune=true"),
 ])
 def test_what_asks_for_nothing_else_is_not_told(key, value):
@@ -224,13 +223,13 @@ secretStore: {provider: {vault: {server: https://vault.example}}}
     result = run(text)
     assert result.returncode == 0, result.stderr
     assert [line.split("  ")[:3] for line in result.stderr.splitlines()] == [
-        ["stdin:11:5", "warning", "ConfigMap/a"],
+        ["stdin:11:20", "warning", "ConfigMap/a"],
         ["stdin:12:3", "warning", "hashicorp:random:random_password:db"],
         ["stdin:15:1", "warning",
          "secretStore needs `auth` as well: as whom the store is asked (docs/secrets.md)"]]
     errors = [line.split("  ")[0] for line in kusion("validate", "-f", "-", input=text).stdout.splitlines()
               if "  error  " in line]
-    assert errors == ["stdin:11:5", "stdin:15:1"]
+    assert errors == ["stdin:11:20", "stdin:15:1"]
 
 
 def test_to_kusion_says_what_is_lost():

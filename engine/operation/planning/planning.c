@@ -127,6 +127,8 @@ static void explain_forgotten(struct plan_change *change)
     if (change->is_only_read || (change->step && !change->step->uid))
         return;
     change->stays = true;
+    if (change->step && change->step->reason)
+        return;
     change->reason = change->step ? "it stays: it does not belong to this Spec any more"
                                   : "it stays: `prune` is false";
 }

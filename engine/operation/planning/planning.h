@@ -135,6 +135,11 @@ int operation_check_reading(const struct record *record, struct error *error);
 
 /* When all changes are planned: checks the approved plan, and makes the steps. */
 int operation_conclude_plan(struct operation *operation, struct error *error);
+/* ---- deletions.c ---- */
+
+/* ERR_CONFLICT DeletionGuardTripped: the plan would delete more than the Spec's `maxDeletions`. */
+int operation_guard_deletions(const struct operation *operation, struct error *error);
+
 /* ERR_CONFLICT DeletionGuardTripped: it leaves, and a resource of the Spec would go with it. */
 int operation_guard_content(const struct node *node, struct error *error);
 

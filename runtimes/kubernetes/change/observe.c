@@ -9,6 +9,16 @@
 
 /* ---- One ---- */
 
+static int conclude_absent(struct runtime_session *session, const struct runtime_call *call,
+                           struct observation *ret, struct error *error)
+{
+    int r = session_confirm_absence(session, call, error);
+
+    if (r >= 0)
+        *ret = (struct observation){.presence = PRESENCE_ABSENT};
+    return r;
+}
+
 /* The kind is not served. The object is absent if the kind is not defined at all; otherwise it is
  * an error. */
 static int look_for_definition(struct runtime_session *session, const struct value *attributes,
@@ -22,8 +32,7 @@ static int look_for_definition(struct runtime_session *session, const struct val
     if (r == 0)
         return err_set(error, ERR_UNAVAILABLE, "NotServed",
                        "it cannot be read: %s, though its kind is defined", not_served->message);
-    *ret = (struct observation){.presence = PRESENCE_ABSENT};
-    return 0;
+    return conclude_absent(session, call, ret, error);
 }
 
 /* The kind may have been removed since discovery. problem: the error of the GET. */
@@ -55,11 +64,10 @@ int kube_look(struct runtime_session *session, const struct value *attributes, b
         return err_copy(error, &problem);
     r = session_read(session, &ref, call, &request, &object, &problem);
     if (r == ERR_NOT_FOUND)
-        *ret = (struct observation){.presence = PRESENCE_ABSENT};
-    else if (r < 0)
+        return conclude_absent(session, call, ret, error);
+    if (r < 0)
         return recheck_kind(session, attributes, call, &problem, ret, error);
-    else
-        kube_observe_object(session, object, whole, ret);
+    kube_observe_object(session, object, whole, ret);
     return 0;
 }
 
@@ -109,6 +117,14 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     return 0;
 }
 
+/* A list that was answered, by the cluster that has the objects: others would have none of them. */
+static bool is_whole(struct group *group, const struct kube_list *list,
+                     const struct runtime_call *call)
+{
+    return kube_list(group->session->cluster.client, list, NULL, NULL) >= 0 &&
+           session_confirm_absence(group->session, call, NULL) >= 0;
+}
+
 /* After a complete list, the objects that it did not contain are absent. After an incomplete one,
  * they are unknown. */
 static void conclude(struct group *group, bool is_whole)
@@ -140,7 +156,7 @@ static void observe_group(struct runtime_session *session, const struct runtime_
     for (size_t i = 0; i < n; i++)
         if (!strmap_get(&group.by_name, members[i].ref.name))
             strmap_put(&group.by_name, members[i].ref.name, members[i].seen);
-    conclude(&group, kube_list(session->cluster.client, &list, NULL, NULL) >= 0);
+    conclude(&group, is_whole(&group, &list, call));
     strmap_done(&group.by_name);
 }
 

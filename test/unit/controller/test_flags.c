@@ -135,6 +135,7 @@ static const struct {
     bool fallback;
 } booleans[] = {
     ROW("act-as-controller", act_as_controller, false),
+    ROW("no-cross-namespace-refs", no_cross_namespace_refs, false),
     ROW("terraform-allow-unconfined", terraform_allow_unconfined, false),
     ROW("leader-elect", leader_elect, true),
     ROW("http1", http1, false),
@@ -386,6 +387,7 @@ static void help_names_each_with_its_default(void)
     for (size_t i = 0; i < ARRAY_SIZE(size_flags); i++)
         expect_help(text, size_flags[i].name, size_flags[i].text);
     expect_help(text, "--terraform-provider", NULL);
+    expect_help(text, "--allow-cluster-address", NULL);
     expect_help(text, "--terraform-download-from", NULL);
     expect_help(text, "--secret-store-host", NULL);
     expect_help(text, "--http-host", NULL);
@@ -394,7 +396,7 @@ static void help_names_each_with_its_default(void)
     for (const char *at = text; (at = strstr(at, "\n  --")); at++)
         n_flags++;
     EXPECT_INT(n_flags,
-               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(size_flags) + 4 +
+               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(size_flags) + 5 +
                    ARRAY_SIZE(durations) + ARRAY_SIZE(booleans),
                "flags that this test knows");
 }

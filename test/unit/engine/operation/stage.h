@@ -17,6 +17,7 @@
  * "%a" is a in the API version v2. A Namespace/, ServiceAccount/, Role/ and RoleBinding/ are such,
  * too; a binding gives the Role "rule" to the account "robot", which the Spec acts as. "+a" is in
  * the Namespace "space". "-prune" and "-wait" switch these off.
+ * "-health:a,b" waits for the ConfigMaps a and b, which are not its own.
  *
  * What comes of a run is text, too. Each run is a process of its own, unless the test has begun
  * one: all that it leaves is in the world and the store. After each step of one it is checked that

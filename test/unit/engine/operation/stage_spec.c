@@ -238,6 +238,28 @@ static void add_resource(struct buf *json, const char *spec, const char *word)
     buf_add_char(json, '}');
 }
 
+/* "-health:a,b" */
+static void add_health_checks(struct buf *json, const char *text)
+{
+    const char *at = strstr(text, "-health");
+
+    if (!at)
+        return;
+    at += strlen("-health");
+    buf_add_str(json, ",\"healthChecks\":[");
+    for (const char *comma = ""; *at == ':' || *at == ','; comma = ",") {
+        struct token name;
+
+        at++;
+        name = take(&at, PART_END);
+        buf_printf(json,
+                   "%s{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"namespace\":\"team\","
+                   "\"name\":\"%.*s\"}",
+                   comma, (int)name.length, name.text);
+    }
+    buf_add_char(json, ']');
+}
+
 static char *json_of(const char *text)
 {
     const char *comma = "";
@@ -256,7 +278,9 @@ static char *json_of(const char *text)
         add_resource(&json, text, word);
         comma = ",";
     }
-    buf_add_str(&json, "]}}");
+    buf_add_char(&json, ']');
+    add_health_checks(&json, text);
+    buf_add_str(&json, "}}");
     return buf_take(&json);
 }
 
