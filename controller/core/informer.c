@@ -203,6 +203,9 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
         outage_ends(&informer->outage);
         log_info("a watch works again", "kind", informer->config.ref.kind->kind, NULL);
         break;
+    case KUBE_WATCH_LISTING:
+    case KUBE_WATCH_LISTED:
+        break;
     }
 }
 

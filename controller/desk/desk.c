@@ -21,6 +21,7 @@ struct desk *desk_new(const struct desk_config *config)
     struct desk *desk = NEW(struct desk);
 
     desk->config = *config;
+    desk->since = config->clock ? config->clock->monotonic(config->clock) : 0;
     pthread_mutex_init(&desk->lock, NULL);
     strmap_init(&desk->previews);
     for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
@@ -39,6 +40,7 @@ struct desk *desk_new(const struct desk_config *config)
 
 static void entry_free(struct desk_entry *entry)
 {
+    desk_free_following(entry);
     for (struct asked *next; entry->asked; entry->asked = next) {
         next = entry->asked->next;
         asked_free(entry->asked);
@@ -49,6 +51,9 @@ static void entry_free(struct desk_entry *entry)
     }
     object_version_done(&entry->read);
     object_version_done(&entry->observed);
+    object_version_done(&entry->readiness);
+    free(entry->needs);
+    free(entry->user);
     free(entry->finished);
     free(entry->exported);
     free(entry->bypassed);
@@ -123,10 +128,11 @@ struct desk_entry *desk_get(struct desk *desk, enum desk_kind kind, const struct
 
 static bool is_needed(const struct desk_entry *entry)
 {
-    return entry->is_listed || entry->bypassed || entry->attempt || entry->has_landed ||
-           entry->asked || entry->documents_of_spec || entry->knows_recorded || entry->n_recorded ||
-           entry->was_swept || entry->is_collected || entry->n_previews || entry->n_finished ||
-           entry->asks || entry->documents || entry->finished_of || entry->is_surplus;
+    return entry->is_listed || entry->bypassed || entry->attempt || entry->following ||
+           entry->has_landed || entry->asked || entry->documents_of_spec || entry->knows_recorded ||
+           entry->n_recorded || entry->was_swept || entry->is_collected || entry->n_previews ||
+           entry->n_finished || entry->asks || entry->documents || entry->finished_of ||
+           entry->is_surplus || entry->needs || !LIST_EMPTY(&entry->needed_by);
 }
 
 void desk_tidy(struct desk_entry *entry)
@@ -270,6 +276,7 @@ void desk_wake(const struct desk_entry *entry)
 void desk_ask(struct desk_entry *entry)
 {
     entry->is_asked_for = true;
+    desk_end_rest(entry);
     desk_wake(entry);
 }
 
@@ -296,6 +303,7 @@ static void on_landed(void *arg, const struct spec_key *spec)
     struct desk_entry *entry = desk_get(desk, DESK_SPEC, spec);
 
     entry->has_landed = true;
+    desk_end_rest(entry);
     desk_wake(entry);
 }
 

@@ -5,7 +5,7 @@
  *                the try that is under way (controller/reconcile/attempt.h), and its operation
  *   of a Spec    what people ask for (requests.h); which documents are kept of it, and whether its
  *                history is within its limit (documents.c); its Previews that run; its Releases
- *                that have ended (finished.c)
+ *                that have ended (finished.c); which Specs it depends on (dependencies.h)
  *   of a Release the Spec of which it asks for something; its documents; when it ended
  *
  * An entry is there as long as there is anything to know. All of it is in memory: after a restart

@@ -2,7 +2,10 @@
 #ifndef CONTROLLER_DESK_DESK_PRIVATE_H
 #define CONTROLLER_DESK_DESK_PRIVATE_H
 
+#include <sys/queue.h>
+
 #include "controller/desk/desk.h"
+#include "controller/desk/following.h"
 #include "controller/desk/requests.h"
 #include "engine/base/hash.h"
 #include "engine/base/locked.h"
@@ -23,6 +26,7 @@ struct desk {
     struct strmap previews;  /* by namespace: struct previews, where some run */
     const char *why_no_more; /* NULL: operations may be begun */
     bool knows_documents;
+    int64_t since; /* ms, monotonic: when it was made */
 };
 
 /* A request, as long as its Release may be read and added again. */
@@ -39,6 +43,12 @@ struct kept {
     struct kept *next, *next_of_spec;
 };
 
+/* A Spec that another one depends on. */
+struct need {
+    struct desk_entry *of, *on;
+    LIST_ENTRY(need) of_on; /* in needed_by */
+};
+
 struct desk_entry {
     struct desk_table *table;
     char *key;   /* "namespace/name" */
@@ -46,7 +56,7 @@ struct desk_entry {
     struct spec_key object;
 
     /* What the watch shows. */
-    bool is_listed;
+    bool is_listed, is_deleting;
     char *version;              /* resourceVersion; NULL: not known */
     bool is_new;                /* and no reconcile has begun since */
     int64_t refused_since;      /* ms, monotonic: answers that are older; 0: there was none */
@@ -64,6 +74,12 @@ struct desk_entry {
     struct desk_entry *preview_of; /* the Spec */
     bool has_landed;
 
+    /* Of a Spec: what is followed, and its rest (following.h). */
+    struct desk_following *following; /* only the reconcile sets it; NULL: nothing is */
+    struct desk_rest rest;            /* the last one */
+    bool is_at_rest;
+    int64_t drift_at; /* ms, monotonic: drift is looked at from then on */
+
     /* Of a Spec. */
     struct asked *asked; /* newest first */
     struct kept *documents_of_spec;
@@ -74,6 +90,13 @@ struct desk_entry {
     bool is_collected;
     char *exported; /* NULL: nothing is known */
     unsigned n_previews;
+    bool knows_needs; /* the Spec was read since it was listed */
+    char *user;       /* that it acts as, or NULL */
+    struct need *needs;
+    size_t n_needs;
+    LIST_HEAD(, need) needed_by;
+    bool is_held;                    /* it waits for other Specs */
+    struct object_version readiness; /* uid, and the generation that has become ready */
     struct desk_entry **finished; /* Releases */
     size_t n_finished, finished_capacity;
 
@@ -95,6 +118,10 @@ struct desk_entry *desk_get(struct desk *desk, enum desk_kind kind, const struct
 struct desk_entry *desk_get_key(struct desk *desk, enum desk_kind kind, const char *key);
 /* Frees the entry if there is nothing to know of it. NULL is accepted. */
 void desk_tidy(struct desk_entry *entry);
+
+/* dependencies.c: the watch shows another version of the Spec, or is about to show it no more. */
+void desk_tell_related(struct desk_entry *entry);
+void desk_drop_needs(struct desk_entry *entry);
 
 /* Puts the key into the queue: somebody asks for it. */
 void desk_ask(struct desk_entry *entry);

@@ -31,10 +31,14 @@ void desk_note_ready(struct desk *desk, const struct spec_key *spec, const char 
     struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
 
     if (entry && entry->is_listed) {
+        bool is_news = !str_equal(entry->reason, reason);
+
         count_ready(entry, -1);
         entry->ready = ready_label(ready);
         entry->reason = reason;
         count_ready(entry, 1);
+        if (is_news)
+            desk_tell_related(entry);
     }
 }
 
@@ -69,6 +73,7 @@ static bool is_outdated(const struct desk_entry *entry)
 static void list(struct desk_entry *entry, const struct object_version *now)
 {
     entry->is_listed = true;
+    entry->is_deleting = now->is_deleting;
     entry->is_new = entry->is_new || now->is_new;
     free(entry->version);
     entry->version = str_new(now->version);
@@ -81,6 +86,7 @@ static void unlist(struct desk_entry *entry, const struct object_version *now)
     entry->is_listed = entry->is_new = false;
     entry->ready = entry->reason = NULL;
     entry->refused_since = 0;
+    entry->is_held = entry->is_deleting = false;
     free(TAKE(entry->version));
     free(TAKE(entry->exported));
     if (now->bypassed) {
@@ -102,8 +108,12 @@ void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
     else
         unlist(entry, now);
     entry->has_left = entry->has_left || !now->uid;
+    desk_end_rest(entry);
     version_copy(&entry->observed, now);
     entry->was_observed = true;
+    desk_tell_related(entry);
+    if (!now->uid)
+        desk_drop_needs(entry);
     entry->is_asked_for = entry->is_asked_for || is_asked_for;
     if (entry->operation && is_outdated(entry))
         operation_cancel(entry->operation, "Superseded");

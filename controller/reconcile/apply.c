@@ -4,13 +4,17 @@
 #include "controller/reconcile/apply_release.h"
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/dependencies.h"
+#include "controller/reconcile/drift.h"
 #include "controller/reconcile/errand.h"
+#include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/recall.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/rejection.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/sources.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
@@ -82,7 +86,8 @@ static int parse(struct attempt *attempt, struct error *error)
     recorded_digest(run->context, run_source(run), run->spec_digest);
     subject->spec_digest = run->spec_digest[0] ? run->spec_digest : NULL;
     if (run->hold.operation == RELEASE_APPLY && subject->spec_digest)
-        subject->resources = recorded_resources(run->object);
+        subject->resources = recorded_resources(run_source(run));
+    subject->sources = run->hold.operation == RELEASE_APPLY ? run->sources : NULL;
     subject->to_revision = run->hold.to_revision;
     return 0;
 }
@@ -99,6 +104,7 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     operation.config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
     operation.config.approved = attempt->approved;
     operation.config.for_approval = run->policy.needs_approval && !attempt->approved;
+    following_begin(attempt, &operation.config);
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r == 0)
         r = recall_read(run, operation_ledger(attempt->operation), attempt->is_first, &recall,
@@ -155,9 +161,15 @@ static int begin_as_approved(struct attempt *attempt, struct reconcile_result *r
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
-    struct error failure = {0}, problem = {0};
-    int r;
+    struct error failure = {0}, problem = {0}, no_sources = {0};
+    int r = sources_gather(attempt, &no_sources);
 
+    if (r == SOURCES_UNDER_WAY) {
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING};
+        return 0;
+    }
+    if (r == SOURCES_NEED_MEMORY)
+        return progress_put_off(attempt, result, error);
     operation_log_start(run, RELEASE_APPLY);
     attempt->kind = ATTEMPT_NEW;
     attempt->is_first =
@@ -165,10 +177,18 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
     if (hold_begin(attempt, &failure) < 0)
         return apply_failed(attempt, &failure, result, error);
     run->log.operation = run->hold.operation;
+    if (no_sources.code && run->hold.operation == RELEASE_APPLY)
+        return apply_failed(attempt, &no_sources, result, error);
     if (run_is_settled(run))
         attempt->kind = ATTEMPT_RESYNC;
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
+    r = dependencies_await(attempt, result, &failure);
+    if (r > 0)
+        return 0;
+    if (r < 0)
+        return r == ERR_INVALID ? apply_refused(attempt, &failure, result, error)
+                                : apply_failed(attempt, &failure, result, error);
     if (run->policy.needs_approval)
         return begin_as_approved(attempt, result, error);
     if (begin_plan(attempt, &failure) > 0)
@@ -210,7 +230,10 @@ static void tell_settled(struct attempt *attempt)
 
 static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    int r = run_acknowledge(&attempt->run, error);
+    int r;
+
+    following_note(attempt);
+    r = run_acknowledge(&attempt->run, error);
     tell_settled(attempt);
     retention_check(&attempt->run);
     log_debug("nothing to do", "namespace", attempt->object.namespace_name, "spec",
@@ -328,6 +351,45 @@ static int await_approval(struct attempt *attempt, struct reconcile_result *resu
     return r < 0 ? apply_failed(attempt, &failure, result, error) : 0;
 }
 
+#define FIGHT_LOOK \
+    5000 /* ms between looks whether anything else drifts, while fields are fought for */
+
+/* What others changed is left as it is: because driftDetection.mode is `warn`, or because the same
+ * was corrected a moment ago, again and again. */
+static int leave_drift(struct attempt *attempt, int64_t wait, struct reconcile_result *result,
+                       struct error *error)
+{
+    struct run *run = &attempt->run;
+    int r;
+
+    if (run->policy.drift == DRIFT_WARN)
+        run->drifted = drift_describe(operation_get_plan(attempt->operation));
+    following_note(attempt);
+    if (run->drifted)
+        drift_tell(run);
+    r = run_acknowledge(run, error);
+    if (run->policy.drift == DRIFT_ENABLED)
+        attempt->drift_wait = wait < FIGHT_LOOK ? wait : FIGHT_LOOK;
+    r = apply_settle(attempt, r, result);
+    if (wait && result->kind == RECONCILE_AFTER && wait < result->after)
+        result->after = wait;
+    return r;
+}
+
+/* ms for which drift is not corrected; 0: it is now, as when a person asks for it. */
+static int64_t drift_rests(const struct attempt *attempt)
+{
+    const struct run *run = &attempt->run;
+    const struct plan *plan = operation_get_plan(attempt->operation);
+
+    if (run->policy.drift != DRIFT_ENABLED)
+        return drift_is_in(plan) ? run->policy.interval : 0;
+    return run->policy.needs_approval || run_has_request(run)
+               ? 0
+               : corrections_rest(run_corrections(run), plan,
+                                  run->context->clock->now(run->context->clock));
+}
+
 int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
@@ -343,8 +405,12 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
         plan_digest(plan, attempt->run.plan_key, sizeof(attempt->run.plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC && !has_unreported_revision(attempt)) {
+        int64_t wait = is_empty ? 0 : drift_rests(attempt);
+
         if (is_empty)
             return idle(attempt, result, error);
+        if (wait)
+            return leave_drift(attempt, wait, result, error);
         if (!attempt->run.policy.needs_approval &&
             corrections_repeat(run_corrections(&attempt->run), plan)) {
             attempt->kind = ATTEMPT_CORRECTION;

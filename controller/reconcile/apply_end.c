@@ -3,6 +3,7 @@
 #include "controller/reconcile/apply_release.h"
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
@@ -43,6 +44,8 @@ int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result
     attempt_check_later(attempt, result);
     if (sooner && sooner < result->after)
         result->after = sooner;
+    if (r >= 0 && !sooner)
+        following_settle(attempt, attempt->drift_wait);
     end_unless_unwritten(attempt, r);
     return r;
 }
@@ -185,7 +188,10 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
         .drops_corrections = !attempt_is_correction(attempt),
     };
     bool is_correction = status.corrections != NULL;
-    int written = write_end(attempt, &report, &status, r < 0 ? NULL : error);
+    int written;
+
+    following_note(attempt);
+    written = write_end(attempt, &report, &status, r < 0 ? NULL : error);
 
     if (r >= 0)
         r = written;
@@ -439,8 +445,10 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
         .resources = report_all_ready(plan_of(attempt)->n_resources),
         .inventory = report_inventory(run->context, operation_ledger(attempt->operation)),
     };
-    int r = run_write_status(run, &status, error);
+    int r;
 
+    following_note(attempt);
+    r = run_write_status(run, &status, error);
     run_status_done(&status);
     if (r >= 0)
         retention_check(run);

@@ -24,6 +24,8 @@
 #include "controller/reconcile/run.h"
 #include "engine/operation/operation.h"
 
+struct sources;
+
 enum attempt_kind {
     ATTEMPT_NEW,            /* the first one of this generation: it gets a Release */
     ATTEMPT_RETRY,          /* the last one of this generation failed: it gets a Release if it
@@ -42,6 +44,8 @@ struct attempt {
 
     struct reservation reservation; /* of memory, for its operation; the budget's */
 
+    struct sources *sources; /* what gathers its resources (sources.h), before there is an
+                                operation; or NULL */
     struct operation *operation; /* NULL: there is none. Only attempt.c sets it */
     struct errand *errand; /* what the operation does for it (errand.h), which owns it; or NULL */
     bool is_exported;      /* the state file of Terraform is written, or must not be waited for */
@@ -64,6 +68,9 @@ struct attempt {
     bool is_approval_spent;           /* the one in the Spec does not hold any more (approval.h) */
     char *approval_lost; /* why the plan that was approved cannot be read; NULL: it can, or none was
                             approved */
+    enum runtime_look look; /* of a check (following.h) */
+    int64_t drift_wait;     /* ms for which drift that was found is left as it is */
+    bool is_followed;       /* all that it has is; set with run.knows_drift */
     struct attempt_progress progress;
     unsigned evictions;     /* in a row */
     size_t estimate;        /* bytes, of its operation; set before it plans */

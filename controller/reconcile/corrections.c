@@ -221,6 +221,8 @@ const struct value *corrections_add(const struct value *recorded, const struct p
 
 /* ---- Fights ---- */
 
+#define CORRECTIONS_EACH 60000 /* ms between two corrections of fields that are fought for */
+
 static int64_t time_at(const struct value *times, size_t i)
 {
     const char *text = value_string(value_at(times, i));
@@ -233,8 +235,44 @@ static bool is_fought_for(const struct value *entry, int64_t interval, int64_t n
     const struct value *times = value_get(entry, "lastTimes");
     size_t n = value_count(times);
 
+    if (interval < CORRECTIONS_EACH)
+        interval = CORRECTIONS_EACH;
     return n >= CORRECTIONS_TIMES && now - time_at(times, 0) <= 5 * interval &&
            now - time_at(times, n - 1) <= 2 * interval;
+}
+
+/* ms for which this change is not made; 0: it is made now. */
+static int64_t rest_of(const struct value *recorded, const struct plan_change *change, int64_t now)
+{
+    const struct value *changes = value_get(recorded, "changes");
+    const struct value *times =
+        is_covered(changes, change) ? value_get(find(changes, change), "lastTimes") : NULL;
+    size_t n = value_count(times);
+
+    if (change->action != PLAN_UPDATE || n < CORRECTIONS_TIMES ||
+        now - time_at(times, 0) > CORRECTIONS_TIMES * CORRECTIONS_EACH)
+        return 0;
+    return time_at(times, n - 1) + CORRECTIONS_EACH - now;
+}
+
+int64_t corrections_rest(const struct value *recorded, const struct plan *plan, int64_t now)
+{
+    int64_t least = INT64_MAX;
+
+    for (size_t i = 0; i < plan->n_changes; i++) {
+        const struct plan_change *change = &plan->changes[i];
+        int64_t rest;
+
+        if (change->error || change->deposed || change->moved_from)
+            return 0;
+        if (change->action == PLAN_UNCHANGED || change->action == PLAN_READ)
+            continue;
+        rest = rest_of(recorded, change, now);
+        if (rest <= 0)
+            return 0;
+        least = rest < least ? rest : least;
+    }
+    return least == INT64_MAX ? 0 : least;
 }
 
 #define NAMED_FIELDS 3

@@ -9,7 +9,9 @@
  * The list is bounded. A correction with a change that does not fit gets a Release each time.
  *
  * Fields that were corrected three times within five intervals are fought for: somebody else writes
- * them again and again. That is over when two intervals have passed without a correction.
+ * them again and again. That is over when two intervals have passed without a correction. Drift is
+ * corrected at once, but the same fields at most once a minute after the first three times; so an
+ * interval counts as a minute at least.
  */
 #ifndef CONTROLLER_RECONCILE_CORRECTIONS_H
 #define CONTROLLER_RECONCILE_CORRECTIONS_H
@@ -29,6 +31,11 @@ bool corrections_repeat(const struct value *recorded, const struct plan *plan);
  * now: ms since 1970. */
 const struct value *corrections_add(const struct value *recorded, const struct plan *plan,
                                     const char *summary, int64_t now);
+
+/* ms until all that this plan corrects may be corrected again: of each update the same fields were
+ * corrected CORRECTIONS_TIMES times within as many minutes, and the last time less than a minute
+ * ago. 0: it is corrected now. now: ms since 1970. */
+int64_t corrections_rest(const struct value *recorded, const struct plan *plan, int64_t now);
 
 /* Who fights for which fields, for people; free() it. NULL: nobody. interval: ms between two checks
  * of the Spec. now: ms since 1970. */

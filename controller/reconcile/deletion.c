@@ -2,6 +2,7 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/dependents.h"
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/recorded.h"
@@ -466,6 +467,9 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
     if (!finalizer_is_set(value_get(run->object, "metadata")))
         return 0;
     operation_log_start(run, RELEASE_DESTROY);
+    r = is_to_be_orphaned(&run->policy) ? 0 : dependents_await(attempt, result, error);
+    if (r)
+        return r < 0 ? r : 0;
     r = take_down(attempt, &failure);
     if (r < 0)
         return deletion_hold(attempt, &failure, NULL, result, error);

@@ -28,6 +28,8 @@ void operation_metrics_init(struct operation_metrics *to, struct metrics *metric
                         "Operations that were evicted to free their memory.", "operation", NULL);
     to->corrections = metrics_counter(metrics, "kusion_drift_corrections_total",
                                       "Checks that changed objects back.", NULL);
+    to->drifts = metrics_counter(metrics, "kusion_drift_warnings_total",
+                                 "Drift that was told and not corrected (mode warn).", NULL);
 }
 
 static int64_t now(const struct run *run)

@@ -23,7 +23,7 @@ struct run;
 struct release;
 
 struct operation_metrics {
-    struct metric *total, *seconds, *evictions, *corrections;
+    struct metric *total, *seconds, *evictions, *corrections, *drifts;
 };
 
 void operation_metrics_init(struct operation_metrics *to, struct metrics *metrics);

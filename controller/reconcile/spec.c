@@ -5,10 +5,14 @@
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/deletion.h"
+#include "controller/reconcile/dependencies.h"
 #include "controller/reconcile/errand.h"
+#include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/source_watches.h"
+#include "controller/reconcile/sources.h"
 #include "controller/reconcile/store_wait.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
@@ -87,6 +91,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     run_note_trigger(run);
     run_note_ready(run);
     run_read_policy(run);
+    dependencies_note(run);
     return 0;
 }
 
@@ -252,12 +257,20 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     struct error why_unreadable = {0}, problem = {0};
     int r = load(attempt, &why_unreadable, &problem);
 
+    if (r == ERR_NOT_FOUND || (r == 0 && api_is_deleting(run->object)))
+        source_watches_forget(run->context->source_watches, &run->subject.key);
+    if (r == ERR_NOT_FOUND)
+        following_end(attempt);
     if (r == ERR_NOT_FOUND)
         return store_wait_is_over(attempt, result) ? end(attempt, result, error) : 0;
     if (r < 0)
         return err_copy(error, &problem);
-    if (!desk_is_listed(attempt->entry)) /* it is there, and another's by now */
+    if (!desk_is_listed(attempt->entry)) { /* it is there, and another's by now */
+        following_end(attempt);
         return 0;
+    }
+    if (api_is_deleting(run->object) || run->policy.suspend)
+        following_end(attempt);
     if (!store_wait_is_over(attempt, result))
         return store_wait_tell(attempt, error);
     r = keep_out(attempt, error);
@@ -415,12 +428,16 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
         abandon(attempt);
     if (attempt->operation)
         note_request(attempt);
+    if (attempt->operation)
+        sources_look_again(attempt);
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))
         evict(attempt);
     if (attempt->operation)
         return go_on(attempt, result, error);
+    if (attempt->sources && attempt_is_outdated(attempt))
+        attempt_end(attempt);
     after = attempt_rests(attempt);
     if (after || attempt_waits_for_memory(attempt, &after)) {
         *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
@@ -438,7 +455,7 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
-    bool had_operation = attempt->operation;
+    bool had_operation = attempt->operation || attempt->sources;
     int64_t after =
         had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry, NULL));
     int r;
@@ -448,7 +465,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         return 0;
     }
     r = advance(attempt, context, cancel, result, error);
-    if (!attempt->operation)
+    if (!attempt->operation && !attempt->sources)
         quarantine_leave(context->quarantine, desk_key(attempt->entry, NULL),
                          had_operation && attempt_came_to_end(r, result));
     return r;
@@ -466,10 +483,13 @@ struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel
 {
     const struct reconcile_context *context = arg;
     struct reconcile_result result = {.kind = RECONCILE_DONE};
-    struct attempt *attempt = attempt_enter(context->desk, DESK_SPEC, key);
+    struct attempt *attempt;
     struct error error = {0};
     int r;
 
+    if (following_rests(context, key, &result))
+        return result;
+    attempt = attempt_enter(context->desk, DESK_SPEC, key);
     if (!attempt)
         return result;
     r = reconcile(attempt, context, cancel, &result, &error);

@@ -151,6 +151,25 @@ static void read_remediation(struct check *check, const struct value *fields,
     ret->retries = 0;
 }
 
+/* A mode that cannot be read: the Spec is refused. */
+static enum drift_mode read_drift(struct check *check, const struct value *fields)
+{
+    static const char *const modes[] = {
+        [DRIFT_ENABLED] = "enabled", [DRIFT_WARN] = "warn", [DRIFT_DISABLED] = "disabled"};
+    const struct value *value = value_get(value_get(fields, "driftDetection"), "mode");
+    const struct place above = {.key = "driftDetection"};
+    const struct place place = {.above = &above, .key = "mode"};
+    const char *text = check_is_absent(value) ? "enabled" : check_text(check, value, &place);
+
+    for (size_t i = 0; text && i < ARRAY_SIZE(modes); i++)
+        if (strcmp(text, modes[i]) == 0)
+            return (enum drift_mode)i;
+    if (text)
+        check_problem(check, INVALID_SPEC, &place, "\"%s\" is none of enabled, warn and disabled",
+                      text);
+    return DRIFT_ENABLED;
+}
+
 static const char *read_service_account(struct check *check, const struct value *fields)
 {
     const struct value *value = value_get(fields, "serviceAccountName");
@@ -171,11 +190,14 @@ void check_policy(struct check *check, const struct value *fields, struct spec_p
     *ret = (struct spec_policy){
         .needs_approval = read_needs_approval(check, fields),
         .deletion = read_deletion(check, fields),
+        .drift = read_drift(check, fields),
         .history_limit =
             read_count(check, fields, "revisionHistoryLimit", MOST_HISTORY, DEFAULT_HISTORY),
+        .max_deletions = read_count(check, fields, "maxDeletions", INT32_MAX, -1),
         .service_account = read_service_account(check, fields),
     };
     read_remediation(check, fields, ret);
+    check_object_policy(check, fields, &ret->objects);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         *(bool *)((char *)ret + booleans[i].offset) = read_boolean(
             check, fields, booleans[i].name, booleans[i].fallback, booleans[i].unreadable);

@@ -4,6 +4,7 @@
 #include "runtimes/kubernetes/change/step.h"
 #include "runtimes/kubernetes/objects/check.h"
 #include "runtimes/kubernetes/objects/relate.h"
+#include "runtimes/kubernetes/session/following.h"
 #include "runtimes/kubernetes/session/setup.h"
 #include "runtimes/kubernetes/session/watches.h"
 
@@ -11,8 +12,10 @@ const struct runtime_ops kube_runtime_ops = {
     .type = KUBE_RUNTIME_TYPE,
     .free = kube_runtime_free,
     .check = &kube_checks,
+    .follow = &kube_follow_ops,
     .relate = kube_relate,
     .open = kube_session_open,
+    .place = kube_session_place,
     .close = session_unref,
     .prefetch = kube_prefetch,
     .list_own = kube_list_own,

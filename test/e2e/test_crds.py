@@ -7,9 +7,8 @@ import re
 import pytest
 import yaml
 
-from kusion_e2e.kinds import (create, every_field, is_of_later, new_release, new_spec, path_of, schema_of,
-                              supported)
-from kusion_e2e.paths import CRDS, ROOT
+from kusion_e2e.kinds import create, every_field, new_release, new_spec, path_of, schema_of
+from kusion_e2e.paths import CRDS
 
 # The files themselves.
 
@@ -31,31 +30,7 @@ def described(path):
 
 
 # Fields of a Release that no other operation has, Rollback least of all.
-OF_PREVIEWS = ["resources", "serviceAccountName"]
-
-# Of the table there: the object that contains the field, if it is not the spec, and the field.
-UNSUPPORTED = re.findall(r'^    \{(?:NULL|"(\w+)"), "(\w+)", IF_',
-                         (ROOT / "engine" / "spec" / "unsupported.c").read_text(), re.MULTILINE)
-
-
-def test_fields_are_found_in_the_source():
-    assert ("", "ignore") in UNSUPPORTED and ("driftDetection", "mode") in UNSUPPORTED
-
-
-@pytest.mark.parametrize("above, name", UNSUPPORTED)
-def test_a_description_says_what_is_not_supported(above, name):
-    fields = schema_of("Spec")["properties"]["spec"]["properties"]
-    field = (fields[above]["properties"] if above else fields)[name]
-    assert re.search("Not supported by this version|This version supports", field["description"])
-
-
-@pytest.mark.parametrize("above, name", [one for one in UNSUPPORTED if one != ("", "secretStore")])
-def test_a_rule_refuses_what_is_not_supported(above, name):
-    """Of the field itself: an object that has it from before can still be changed elsewhere. (Of
-    secretStore, whose fields are not known, the API server would ask again at each change.)"""
-    fields = schema_of("Spec")["properties"]["spec"]["properties"]
-    assert is_of_later((fields[above]["properties"] if above else fields)[name])
-
+OF_PREVIEWS = ["resources", "policies", "serviceAccountName"]
 
 # The status that is not written yet.
 UNOBSERVED = {
@@ -134,7 +109,11 @@ def test_what_a_preview_carries_is_as_in_a_spec():
     spec, release = (schema_of(kind)["properties"]["spec"]["properties"]
                      for kind in ("Spec", "Release"))
     for name in OF_PREVIEWS:
+        if name == "policies":
+            continue
         assert {**release[name], "description": ""} == {**spec[name], "description": ""}
+    for name, field in release["policies"]["properties"].items():
+        assert {**field, "description": ""} == {**spec[name], "description": ""}
 
 
 # As served.
@@ -198,12 +177,12 @@ class TestStatus:
 
     @pytest.mark.parametrize("kind", ["Spec", "Release"])
     def test_is_not_taken_from_who_makes_it(self, crds, namespace, kind):
-        made = create(crds, namespace, supported(kind)).must().object
+        made = create(crds, namespace, every_field(kind)).must().object
         assert made["status"] == UNOBSERVED[kind]
 
     @pytest.mark.parametrize("kind", ["Spec", "Release"])
     def test_round_trips(self, crds, namespace, kind):
-        body = supported(kind)
+        body = every_field(kind)
         made = create(crds, namespace, body).must().object
         path = path_of(kind, namespace, "every-field", "status")
         written = crds.api.patch(f"{path}?fieldValidation=Strict", {"status": body["status"]})
@@ -260,7 +239,7 @@ def columns(cluster, namespace, kind, *options):
 
 class TestColumns:
     def prepare(self, crds, namespace, kind):
-        body = supported(kind)
+        body = every_field(kind)
         create(crds, namespace, body).must()
         path = path_of(kind, namespace, "every-field", "status")
         crds.api.patch(path, {"status": body["status"]}).must()
@@ -320,7 +299,7 @@ class TestFieldSelectors:
 class TestRoundTrip:
     @pytest.mark.parametrize("kind", ["Spec", "Release"])
     def test_every_field(self, crds, namespace, kind):
-        body = supported(kind)
+        body = every_field(kind)
         made = create(crds, namespace, body).must().object
         assert made["spec"] == body["spec"]
         assert crds.api.get(path_of(kind, namespace, "every-field")).object["spec"] == body["spec"]
@@ -328,7 +307,7 @@ class TestRoundTrip:
     def test_by_server_side_apply(self, crds, namespace):
         """A first one after the creation stores the default of status, which the API server had
         only shown till then; it changes nothing once the controller has written a status."""
-        body = supported("Spec")
+        body = every_field("Spec")
         status = {"status": body.pop("status")}
         crds.apply(yaml.safe_dump(body), namespace)
         crds.api.patch(path_of("Spec", namespace, "every-field", "status"), status).must()

@@ -3,11 +3,22 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "runtimes/kubernetes/change/verify.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/objects/object.h"
-#include "runtimes/kubernetes/session/session.h"
+#include "runtimes/kubernetes/session/following.h"
 
 /* ---- One ---- */
+
+static int conclude_absent(struct runtime_session *session, const struct runtime_call *call,
+                           struct observation *ret, struct error *error)
+{
+    int r = session_confirm_absence(session, call, error);
+
+    if (r >= 0)
+        *ret = (struct observation){.presence = PRESENCE_ABSENT};
+    return r;
+}
 
 /* The kind is not served. The object is absent if the kind is not defined at all; otherwise it is
  * an error. */
@@ -22,8 +33,7 @@ static int look_for_definition(struct runtime_session *session, const struct val
     if (r == 0)
         return err_set(error, ERR_UNAVAILABLE, "NotServed",
                        "it cannot be read: %s, though its kind is defined", not_served->message);
-    *ret = (struct observation){.presence = PRESENCE_ABSENT};
-    return 0;
+    return conclude_absent(session, call, ret, error);
 }
 
 /* The kind may have been removed since discovery. problem: the error of the GET. */
@@ -55,11 +65,10 @@ int kube_look(struct runtime_session *session, const struct value *attributes, b
         return err_copy(error, &problem);
     r = session_read(session, &ref, call, &request, &object, &problem);
     if (r == ERR_NOT_FOUND)
-        *ret = (struct observation){.presence = PRESENCE_ABSENT};
-    else if (r < 0)
+        return conclude_absent(session, call, ret, error);
+    if (r < 0)
         return recheck_kind(session, attributes, call, &problem, ret, error);
-    else
-        kube_observe_object(session, object, whole, ret);
+    kube_observe_object(session, object, whole, ret);
     return 0;
 }
 
@@ -76,13 +85,16 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
 
 /* ---- Many ---- */
 
+#define READ_ALONE 16
+
 /* Targets of one kind in one namespace. */
 struct group {
     struct runtime_session *session;
-    struct strmap by_name; /* name -> observation */
+    struct strmap by_name; /* name -> placed */
 };
 
 struct placed {
+    const struct runtime_target *target;
     struct kube_ref ref;
     struct observation *seen;
     size_t index;
@@ -93,20 +105,43 @@ static bool is_same_group(const struct kube_ref *a, const struct kube_ref *b)
     return a->kind == b->kind && str_equal(a->namespace_name, b->namespace_name);
 }
 
+/* Of an object that State has as it is wanted: else it is dry-run anyway. */
+static void note_values(struct runtime_session *session, const struct placed *placed,
+                        const struct value *item)
+{
+    const struct runtime_target *target = placed->target;
+    struct kube_detail *detail = placed->seen->detail;
+
+    if (session->look == RUNTIME_LOOK_VALUES && target->attributes && target->prior &&
+        value_equal(target->prior->attributes, target->attributes))
+        detail->has_values = kube_has_values(session, &placed->ref, target->attributes, item);
+}
+
 static int on_item(void *arg, const struct value *item, struct error *error)
 {
     struct group *group = arg;
     const struct value *metadata = value_get(item, "metadata");
     const char *name = value_get_string(metadata, "name");
-    struct observation *seen = name ? strmap_get(&group->by_name, name) : NULL;
+    const struct placed *placed = name ? strmap_get(&group->by_name, name) : NULL;
+    struct observation *seen;
 
-    if (!seen)
+    if (!placed)
         return 0;
+    seen = placed->seen;
     if (!value_get_string(metadata, "uid"))
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "an object without a uid");
     observation_done(seen); /* a list that was restarted returns an object twice */
     kube_observe_object(group->session, item, false, seen);
+    note_values(group->session, placed, item);
     return 0;
+}
+
+/* A list that was answered, by the cluster that has the objects: others would have none of them. */
+static bool is_whole(struct group *group, const struct kube_list *list,
+                     const struct runtime_call *call)
+{
+    return kube_list(group->session->cluster.client, list, NULL, NULL) >= 0 &&
+           session_confirm_absence(group->session, call, NULL) >= 0;
 }
 
 /* After a complete list, the objects that it did not contain are absent. After an incomplete one,
@@ -114,7 +149,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
 static void conclude(struct group *group, bool is_whole)
 {
     for (struct strmap_entry *e = NULL; (e = strmap_next(&group->by_name, e));) {
-        struct observation *seen = e->value;
+        struct observation *seen = ((const struct placed *)e->value)->seen;
 
         if (!is_whole)
             observation_done(seen);
@@ -130,7 +165,7 @@ static void observe_group(struct runtime_session *session, const struct runtime_
     const struct kube_ref *ref = &members[0].ref;
     struct group group = {session, STRMAP_INIT};
     struct kube_list list = {.ref = {ref->kind, ref->namespace_name, NULL, NULL},
-                             .metadata_only = true,
+                             .metadata_only = session->look != RUNTIME_LOOK_VALUES,
                              .impersonate = session->impersonate,
                              .for_tenant = true,
                              .wait = session_wait(session, call),
@@ -139,8 +174,8 @@ static void observe_group(struct runtime_session *session, const struct runtime_
 
     for (size_t i = 0; i < n; i++)
         if (!strmap_get(&group.by_name, members[i].ref.name))
-            strmap_put(&group.by_name, members[i].ref.name, members[i].seen);
-    conclude(&group, kube_list(session->cluster.client, &list, NULL, NULL) >= 0);
+            strmap_put(&group.by_name, members[i].ref.name, (void *)(uintptr_t)&members[i]);
+    conclude(&group, is_whole(&group, &list, call));
     strmap_done(&group.by_name);
 }
 
@@ -159,6 +194,21 @@ static int compare_placed(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
+/* Nobody has touched the object since its record was written. */
+static bool is_untouched(struct runtime_session *session, const struct placed *placed)
+{
+    const struct record *prior = placed->target->prior;
+
+    return prior && session_knows_untouched(session, &placed->ref, prior);
+}
+
+/* Objects of a group that are read one by one: where most are known to be untouched, a list would
+ * show them all once more. */
+static size_t most_alone(size_t n, size_t count)
+{
+    return n - count > n / 2 ? READ_ALONE : 1;
+}
+
 /* A target that is the only one of its kind and namespace is left to plan(), which reads it whole.
  * */
 int kube_prefetch(struct runtime_session *session, const struct runtime_target *targets, size_t n,
@@ -174,17 +224,24 @@ int kube_prefetch(struct runtime_session *session, const struct runtime_target *
     r = session_check_account(session, call, error);
     if (r < 0)
         return r;
-    for (size_t i = 0; i < n; i++)
-        if (kube_ref_at_any_version(session, target_identity(&targets[i]), call, &all[count].ref,
-                                    NULL) >= 0) {
-            all[count].seen = &ret[i];
-            all[count++].index = i;
-        }
+    for (size_t i = 0; i < n; i++) {
+        struct placed *placed = &all[count];
+
+        if (kube_ref_at_any_version(session, target_identity(&targets[i]), call, &placed->ref,
+                                    NULL) < 0)
+            continue;
+        *placed = (struct placed){&targets[i], placed->ref, &ret[i], i};
+        session_track(session, &placed->ref);
+        if (is_untouched(session, placed))
+            kube_observe_untouched(targets[i].prior, placed->seen);
+        else
+            count++;
+    }
     qsort(all, count, sizeof(*all), compare_placed);
     for (size_t first = 0, end; first < count; first = end) {
         for (end = first + 1; end < count && is_same_group(&all[first].ref, &all[end].ref);)
             end++;
-        if (end - first > 1)
+        if (end - first > most_alone(n, count))
             observe_group(session, call, all + first, end - first);
     }
     return 0;

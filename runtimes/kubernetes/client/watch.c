@@ -7,6 +7,7 @@
 #include "runtimes/kubernetes/client/watch.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 #include "engine/base/log.h"
@@ -36,7 +37,7 @@ struct kube_watch {
     char *namespace_name, *labels, *fields; /* of the collection; or NULL */
     char *impersonate;
     bool for_tenant;
-    bool metadata_only;
+    bool metadata_only, is_forgetful;
     int64_t silence;
     void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,
                      const struct error *error);
@@ -60,8 +61,8 @@ struct kube_watch {
     bool has_failed; /* that was said, and nothing else since */
     bool has_shown;  /* the watch that runs has shown something */
     int64_t started_at;
-    int64_t heard_at;  /* the last event, bookmark or complete list */
-    unsigned failures; /* in a row */
+    _Atomic int64_t heard_at; /* the last event, bookmark or complete list; others read it */
+    unsigned failures;        /* in a row */
 };
 
 static void start(struct kube_watch *watch);
@@ -95,7 +96,8 @@ static int take_object(void *arg, const struct value *object, struct error *erro
 
     if (!value_get_string(value_get(object, "metadata"), "name"))
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer", "an object without a name");
-    known_put(&watch->known, object, give_deleted, watch);
+    if (!watch->is_forgetful)
+        known_put(&watch->known, object, give_deleted, watch);
     watch->on_event(watch->arg, KUBE_WATCH_UPSERT, object, NULL);
     return 0;
 }
@@ -111,12 +113,13 @@ static int take_event(void *arg, const struct value *value, struct error *error)
     if (r < 0)
         return r;
     if (event.type == WATCH_EVENT_DELETED) {
-        known_remove(&watch->known, event.object);
+        if (!watch->is_forgetful)
+            known_remove(&watch->known, event.object);
         give_deleted(watch, event.object);
     }
     set_string(&watch->version, event.version);
     watch->has_shown = true;
-    watch->heard_at = now();
+    atomic_store(&watch->heard_at, now());
     watch->failures = 0;
     return 0;
 }
@@ -182,12 +185,15 @@ static char *begin(struct kube_watch *watch, int64_t *ret_silence)
     watch->has_shown = false;
     if (watch->version) {
         watch->events = json_stream_new(take_event, watch);
+        json_stream_limit(watch->events, kube_client_answer_limit(watch->client));
         *ret_silence = watch->silence + (int64_t)random_below((uint64_t)watch->silence / 2 + 1);
         return next_path(watch, seconds);
     }
-    if (!watch->token)
+    if (!watch->token && watch->is_forgetful)
+        watch->on_event(watch->arg, KUBE_WATCH_LISTING, NULL, NULL);
+    else if (!watch->token)
         known_begin_list(&watch->known);
-    list_page_init(&watch->page, take_object, watch);
+    list_page_init(&watch->page, take_object, watch, kube_client_answer_limit(watch->client));
     *ret_silence = LIST_SILENCE;
     return next_path(watch, 0);
 }
@@ -290,8 +296,11 @@ static void page_ended(struct kube_watch *watch)
         set_string(&watch->version, watch->page.resource_version);
     list_page_done(&watch->page);
     if (watch->version) {
-        watch->heard_at = now();
-        known_end_list(&watch->known, give_deleted, watch);
+        atomic_store(&watch->heard_at, now());
+        if (watch->is_forgetful)
+            watch->on_event(watch->arg, KUBE_WATCH_LISTED, NULL, NULL);
+        else
+            known_end_list(&watch->known, give_deleted, watch);
         say_it_works(watch);
         if (!watch->is_synced)
             watch->on_event(watch->arg, KUBE_WATCH_SYNCED, NULL, NULL);
@@ -314,7 +323,7 @@ static bool may_resume(const struct kube_watch *watch, const struct http_respons
  * is one that etcd does not have (yet again), because it was set back. A list tells. */
 static bool is_mute(const struct kube_watch *watch)
 {
-    return now() - watch->heard_at >= watch->silence;
+    return now() - atomic_load(&watch->heard_at) >= watch->silence;
 }
 
 /* The API server was away, and etcd may have been set back meanwhile: once it has reached the
@@ -392,11 +401,13 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
     watch->impersonate = str_new(config->impersonate);
     watch->for_tenant = config->for_tenant || config->impersonate;
     watch->metadata_only = config->metadata_only;
+    watch->is_forgetful = config->is_forgetful;
     watch->silence = config->silence ? config->silence : WATCH_SILENCE;
     watch->on_event = config->on_event;
     watch->arg = config->arg;
     pthread_mutex_init(&watch->lock, NULL);
     known_init(&watch->known);
+    watch->known.is_bounded = kube_client_answer_limit(client);
 
     pthread_mutex_lock(&watch->lock);
     r = start_stream(watch, error);
@@ -407,6 +418,11 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
     }
     *ret = watch;
     return 0;
+}
+
+int64_t kube_watch_heard_at(const struct kube_watch *watch)
+{
+    return atomic_load(&watch->heard_at);
 }
 
 void kube_watch_free(struct kube_watch *watch)

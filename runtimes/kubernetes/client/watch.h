@@ -33,12 +33,18 @@ enum kube_watch_event {
     KUBE_WATCH_SYNCED,  /* the first list is complete (object: NULL); once */
     KUBE_WATCH_ERROR,   /* failed, and will be tried again (object: NULL, error set) */
     KUBE_WATCH_WORKS,   /* after errors: the server lists or watches again (object: NULL) */
+    /* Only with is_forgetful, object NULL: a list begins (perhaps for the second time, where the
+     * first failed), and is complete. What it did not show is gone. */
+    KUBE_WATCH_LISTING,
+    KUBE_WATCH_LISTED,
 };
 
 struct kube_watch_config {
     struct kube_ref ref; /* the collection; copied, but for its kind */
     struct kube_selector selector; /* copied */
     bool metadata_only;
+    bool is_forgetful; /* it keeps nothing of the objects: what a list does not show any more is for
+                          the receiver to find, and is not given as deleted */
     int64_t silence; /* ms without an event or bookmark, up to half of it more; 0: two minutes */
     const char *impersonate; /* copied; or NULL */
     bool for_tenant;         /* as of kube_request */
@@ -53,6 +59,8 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
                    struct kube_watch **ret, struct error *error);
 /* No callback runs after it returns. Not to be called from a callback. */
 void kube_watch_free(struct kube_watch *watch);
+/* ms, monotonic, of the last event, bookmark or complete list; 0: none yet. Any thread. */
+int64_t kube_watch_heard_at(const struct kube_watch *watch);
 DEFINE_CLEANUP(struct kube_watch *, kube_watch_free)
 
 #endif

@@ -5,7 +5,10 @@
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
 #include "runtimes/kubernetes/objects/access.h"
+#include "runtimes/kubernetes/objects/ignore.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/session/following.h"
+#include "runtimes/kubernetes/session/health_checks.h"
 #include "runtimes/kubernetes/session/session.h"
 
 #define SERVED_WITHIN 10000 /* ms: a kind is served at most this long after its CRD was seen */
@@ -29,6 +32,7 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
 {
     struct runtime_session *session = NEW(struct runtime_session);
     const struct spec_key *key = &scope->key;
+    struct check unreported = {0}; /* it was checked when the Spec was read */
 
     *session = (struct runtime_session){
         .references = 1,
@@ -43,7 +47,11 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
         .terminating = scope->terminating,
         .identity_leaves = scope->identity_leaves,
         .is_inherited = scope->is_inherited,
+        .objects = scope->objects,
+        .ignore = ignore_read(scope->objects.ignore, &unreported),
+        .look = scope->look,
     };
+    object_policy_ref(&session->objects);
     if (session->service_account)
         session->impersonate = str_printf("system:serviceaccount:%s:%s", key->namespace_name,
                                           session->service_account);
@@ -61,11 +69,25 @@ int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope
 {
     struct kube_runtime *kube = (struct kube_runtime *)runtime;
 
-    (void)call;
+    int r;
+
+    clusters_tidy(kube->clusters);
     if (!kube_service_account(scope->identity) && !kube->config.act_as_controller)
         return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
+    health_checks_begin(kube->checks);
+    if (scope->connection)
+        return session_open_foreign(kube, scope, call, ret, error);
+    r = session_check_home(kube, scope, call, error);
+    if (r < 0)
+        return r;
     *ret = session_new(kube, &kube->config.cluster, scope);
+    session_follow_begin(*ret, scope);
     return 0;
+}
+
+const char *kube_session_place(struct runtime_session *session)
+{
+    return session->place;
 }
 
 struct runtime_session *session_ref(struct runtime_session *session)
@@ -85,6 +107,7 @@ void session_unref(struct runtime_session *session)
 {
     if (!session || atomic_fetch_sub(&session->references, 1) > 1)
         return;
+    session_follow_end(session);
     free(session->spec_namespace);
     free(session->spec);
     free(session->owner);
@@ -93,11 +116,19 @@ void session_unref(struct runtime_session *session)
     free(session->account_error);
     free(session->other_spec);
     free(session->asked_namespace);
+    object_policy_done(&session->objects);
+    ignore_free(session->ignore);
     value_unref(session->rules);
     free_keys(&session->defined);
     free_keys(&session->wanted);
     kube_forget_causes(session);
+    for (size_t i = 0; i < session->n_witnesses; i++) {
+        value_unref(session->witnesses[i].identity);
+        free(session->witnesses[i].uid);
+    }
+    free(session->place);
     cluster_cache_unref(session->cache);
+    foreign_cluster_unref(session->foreign);
     pthread_mutex_destroy(&session->lock);
     free(session);
 }

@@ -137,9 +137,10 @@ static void tells_who_fights_for_a_field(void)
         {"twice", {100, 110}, 110, NULL},
         {"three times in a row", {100, 110, 120}, 120, FIGHT},
         {"and at the next check", {100, 110, 120}, 130, FIGHT},
-        {"not any more", {100, 110, 120}, 141, NULL},
+        {"a minute later, since it rests", {100, 110, 120}, 180, FIGHT},
+        {"not any more", {100, 110, 120}, 241, NULL},
         {"with pauses", {100, 120, 140}, 140, FIGHT},
-        {"now and then", {100, 130, 160}, 160, NULL},
+        {"now and then", {100, 300, 500}, 500, NULL},
         {"the last three count", {10, 100, 110, 120}, 120, FIGHT},
     };
 
@@ -155,6 +156,36 @@ static void tells_who_fights_for_a_field(void)
         value_unref(status);
     }
     EXPECT(!corrections_fight(NULL, 10000, 0), "none");
+}
+
+static void fields_that_are_fought_for_rest(void)
+{
+    static const struct {
+        const char *note;
+        int64_t times[4], now; /* seconds; 0: no more */
+        const char *fields;
+        int64_t rest; /* seconds */
+    } rows[] = {
+        {"the first time", {0}, 100, "replicas ", 0},
+        {"twice", {100, 110}, 110, "replicas ", 0},
+        {"three times", {100, 110, 120}, 130, "replicas ", 50},
+        {"a minute is over", {100, 110, 120}, 180, "replicas ", 0},
+        {"and again each minute", {120, 180, 240}, 250, "replicas ", 50},
+        {"now and then", {100, 180, 300}, 310, "replicas ", 0},
+        {"another field", {100, 110, 120}, 130, "image ", 0},
+        {"another field besides", {100, 110, 120}, 130, "replicas image ", 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_(plan_free_p) struct plan *plan = plan_of("a", PLAN_UPDATE, rows[i].fields);
+        const struct value *status = NULL;
+
+        for (size_t k = 0; k < 4 && rows[i].times[k]; k++)
+            correct_at(&status, rows[i].times[k], "changed by hpa");
+        EXPECT_INT(corrections_rest(status, plan, rows[i].now * 1000), rows[i].rest * 1000,
+                   rows[i].note);
+        value_unref(status);
+    }
 }
 
 /* The name of a field is a tenant's; a new line would begin what looks like a hint. */
@@ -183,5 +214,5 @@ static void counts_no_plan_that_corrects_nothing(void)
 }
 
 SUITE(corrections, TEST(tells_what_repeats), TEST(keeps_each_change_once), TEST(is_bounded),
-      TEST(tells_who_fights_for_a_field), TEST(tells_of_fields_in_one_line),
-      TEST(counts_no_plan_that_corrects_nothing))
+      TEST(tells_who_fights_for_a_field), TEST(fields_that_are_fought_for_rest),
+      TEST(tells_of_fields_in_one_line), TEST(counts_no_plan_that_corrects_nothing))

@@ -111,6 +111,43 @@ static void reads_whether_plans_are_approved(void)
     }
 }
 
+static void reads_what_is_done_about_drift(void)
+{
+    static const struct {
+        const char *detection, *problems;
+        enum drift_mode mode;
+    } rows[] = {
+        {"null", "", DRIFT_ENABLED},
+        {"{}", "", DRIFT_ENABLED},
+        {"{\"mode\":null}", "", DRIFT_ENABLED},
+        {"{\"mode\":\"enabled\"}", "", DRIFT_ENABLED},
+        {"{\"mode\":\"warn\"}", "", DRIFT_WARN},
+        {"{\"mode\":\"disabled\"}", "", DRIFT_DISABLED},
+        {"{\"mode\":\"Warn\"}",
+         "InvalidSpec|-|driftDetection.mode|\"Warn\" is none of enabled, warn and disabled\n",
+         DRIFT_ENABLED},
+        {"{\"mode\":true}",
+         "InvalidSpec|-|driftDetection.mode|must be a string, and is of type boolean\n",
+         DRIFT_ENABLED},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text =
+            str_printf("{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":"
+                       "{\"resources\":[],\"driftDetection\":%s}}",
+                       rows[i].detection);
+        _cleanup_free_ char *problems = NULL;
+        _cleanup_(spec_free_p) struct spec *spec = parse_spec(text, &problems);
+        _cleanup_value_ const struct value *object = NULL;
+        struct spec_policy policy;
+
+        EXPECT_STR(problems, rows[i].problems, rows[i].detection);
+        json_read(text, strlen(text), &object, NULL);
+        spec_policy_read(object, &policy);
+        EXPECT_INT(policy.drift, rows[i].mode, rows[i].detection);
+    }
+}
+
 static void reports_the_head(void)
 {
     static const struct parse_row rows[] = {
@@ -203,7 +240,7 @@ static void reports_references(void)
              MAP("b", "") "," MAP_DATA("a", "", "{\"x\":\"$kusion_path.v1:ConfigMap:b\\u0000\"}")),
          "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x\n"},
         {RESOURCES(MAP_DATA("a", "", "{\"x\":\"ref://db/password\",\"y\":\"my ref://\"}")),
-         "Unsupported|v1:ConfigMap:a|resources[0].attributes.data.x\n"},
+         "InvalidSpec|v1:ConfigMap:a|resources[0].attributes.data.x\n"},
         {RESOURCES(MAP_DATA("a", "", "{\"x\":[\"http://$kusion_path.nobody.data.x:80\"]}")),
          "InvalidSpec|v1:ConfigMap:a|resources[0].attributes.data.x[0]|has \"$kusion_path.\" in "
          "the middle of a text, where it is not replaced: a reference must be the whole string. "
@@ -367,6 +404,7 @@ static void reads_the_policy_alone(void)
 }
 
 SUITE(spec, TEST(bounds_the_paths_of_references), TEST(reads_a_spec), TEST(has_defaults),
-      TEST(reads_whether_plans_are_approved), TEST(reports_the_head), TEST(reports_entries),
-      TEST(reports_references), TEST(reports_ids_of_before), TEST(unites_dependencies),
-      TEST(bounds_what_it_takes), TEST(refuses_too_many_resources), TEST(reads_the_policy_alone))
+      TEST(reads_whether_plans_are_approved), TEST(reads_what_is_done_about_drift),
+      TEST(reports_the_head), TEST(reports_entries), TEST(reports_references),
+      TEST(reports_ids_of_before), TEST(unites_dependencies), TEST(bounds_what_it_takes),
+      TEST(refuses_too_many_resources), TEST(reads_the_policy_alone))

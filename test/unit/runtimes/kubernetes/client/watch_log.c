@@ -40,6 +40,12 @@ static void add_event(struct watch_log *log, enum kube_watch_event event,
     case KUBE_WATCH_ERROR:
         buf_printf(&log->text, "E %s ", error->reason);
         break;
+    case KUBE_WATCH_LISTING:
+        buf_add_str(&log->text, "( ");
+        break;
+    case KUBE_WATCH_LISTED:
+        buf_add_str(&log->text, ") ");
+        break;
     }
 }
 

@@ -1,0 +1,50 @@
+/*
+ * What the runtimes follow for a Spec (runtime_follow_ops), and how long it needs no check.
+ *
+ * A Spec is at rest from the end of an operation that left it Ready until anything happens: the
+ * watch of Specs shows it changed, somebody asks for something, a late call lands, or a runtime
+ * tells drift. The regular check of a Spec at rest asks nobody for anything, as long as all that it
+ * has is followed, and whole; but its values are verified from time to time.
+ *
+ * Drift has a check at once, ten times in a row, and then once a second: an object that changes all
+ * the time does not keep the operator busy.
+ *
+ * Threads: as the desk; a reconcile alone begins, settles and ends.
+ */
+#ifndef CONTROLLER_DESK_FOLLOWING_H
+#define CONTROLLER_DESK_FOLLOWING_H
+
+#include "controller/desk/desk.h"
+
+#define DRIFT_EACH  1000 /* ms: one check of drift, after */
+#define DRIFT_BURST 10   /* at once */
+
+/* Of the runtimes that follow. The array is theirs in order, and lasts until desk_unfollow().
+ * n_runtimes at most 64. An operation is about to begin: the Spec is at rest no more. */
+struct runtime_following *const *desk_follow(struct desk_entry *entry,
+                                             struct runtime *const *runtimes, size_t n_runtimes);
+/* Nothing is followed any more. */
+void desk_unfollow(struct desk_entry *entry);
+
+struct desk_rest {
+    bool is_followed;   /* all that the Spec has */
+    int64_t interval;   /* ms until the next regular check */
+    int64_t verify_at;  /* ms, monotonic: its values are to be verified then; 0: never */
+    int64_t drift_wait; /* ms before which drift is not looked at */
+};
+/* An operation left the Spec Ready; what it has is followed by now. */
+void desk_set_rest(struct desk_entry *entry, const struct desk_rest *rest);
+/* verify_at of the last rest; 0: there was none. */
+int64_t desk_verify_at(const struct desk_entry *entry);
+/* Whether it was at rest before, and all is whole. why: unless it is. */
+enum runtime_whole desk_following_state(struct desk_entry *entry, struct error *why);
+
+/* For the reconcile of a key that has no attempt: true if there is nothing to do for *ret_after. */
+bool desk_is_at_rest(struct desk *desk, const char *key, int64_t *ret_after);
+
+/* ---- For the desk itself, with its lock ---- */
+
+void desk_end_rest(struct desk_entry *entry);
+void desk_free_following(struct desk_entry *entry);
+
+#endif
