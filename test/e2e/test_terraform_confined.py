@@ -11,6 +11,7 @@ from kusion_e2e.controller import Controller
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import open_text
 from kusion_e2e.terraform import flags, mirror, need_providers, terraform
+from kusion_e2e.wait import eventually
 from test_preview_resources import Preview
 
 CANARY = "canary-8c1f5d-of-the-host"
@@ -93,6 +94,46 @@ def test_a_preview_finds_nothing_that_the_spec_left(spec, of):
 def test_a_preview_of_the_spec_itself_still_works(spec):
     spec.apply([terraform("local_file", "f", filename="shared.txt", content="x")]).wait("True")
     assert Preview(spec.cluster, spec.namespace).actions() == {"f": "unchanged"}
+
+
+@pytest.fixture
+def cgroup():
+    """A cgroup of 128 MiB, as a container's; skipped where none can be made."""
+    root = Path("/sys/fs/cgroup")
+    is_v2 = (root / "cgroup.controllers").exists()
+    path = (root if is_v2 else root / "memory") / f"kusion-e2e-{os.getpid()}"
+    try:
+        path.mkdir()
+        (path / ("memory.max" if is_v2 else "memory.limit_in_bytes")).write_text(str(128 << 20))
+    except OSError as error:
+        pytest.skip(f"no cgroup of memory can be made here: {error}")
+    yield path
+    path.rmdir()  # its processes have ended
+
+
+def ooms(cgroup):
+    """How many processes the kernel has ended there."""
+    names = [cgroup / name for name in ("memory.events", "memory.oom_control")]
+    lines = next(name for name in names if name.exists()).read_text().splitlines()
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+
+
+def test_the_kernel_ends_a_provider_before_the_operator(controller, state_namespace, tenant, cgroup):
+    """Its memory grows beyond what the container has, before it is beyond --terraform-memory."""
+    assert controller.stop() == 0
+    own = Controller(state_namespace, flags=[*flags("hashicorp/random"), "--terraform-memory", "4Gi"]).wait_leading()
+    greedy, modest = (Spec(state_namespace, tenant, name) for name in ("greedy", "modest"))
+    try:
+        (cgroup / "cgroup.procs").write_text(str(own.process.pid))
+        greedy.apply([terraform("random_string", "s", length=400_000_000)]).wait("False", seconds=400)
+        assert ooms(cgroup) > 0, failures(greedy)
+        assert own.process.poll() is None, failures(greedy)
+        modest.apply([terraform("random_id", "i", byte_length=2)]).wait("True")
+        modest.delete()
+        greedy.cluster.api.patch(greedy.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
+        greedy.delete()
+    finally:
+        own.stop()
 
 
 def test_an_argument_that_takes_all_memory_ends_the_provider_alone(controller, state_namespace, tenant):
