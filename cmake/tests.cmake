@@ -214,6 +214,13 @@ function(terraform_driver)
     target_link_libraries(terraform_driver PRIVATE engine_operation runtimes_file runtimes_terraform)
 endfunction()
 
+# test/health asks it for the health of objects.
+function(health_driver)
+    add_executable(health_driver EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/health/driver.c)
+    _our_sources(health_driver)
+    target_link_libraries(health_driver PRIVATE runtimes_kubernetes_objects)
+endfunction()
+
 function(benchmarks)
     file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/hack/benchmarks/*.c)
     foreach(source IN LISTS sources)

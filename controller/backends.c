@@ -13,39 +13,59 @@
 
 /* ---- Runtimes ---- */
 
-static struct runtime *make_kubernetes(const struct backends *backends,
-                                       const struct connection *connection)
+static int make_kubernetes(const struct backends *backends, const struct connection *connection,
+                           struct runtime **ret, struct error *error)
 {
-    (void)backends;
-    return kube_runtime_new(&(struct kube_runtime_config){
+    (void)backends, (void)error;
+    *ret = kube_runtime_new(&(struct kube_runtime_config){
         .cluster = connection->cluster,
         .clock = &system_clock,
+        .foreign = {.requests = connection->foreign,
+                    .watches = connection->foreign_watches,
+                    .address_filter = connection->address_filter,
+                    .user_agent = "kusion-operator/" KUSION_VERSION,
+                    .http1 = connection->flags->http1,
+                    .guard = connection->guard,
+                    .guard_arg = connection->guard_arg},
         .act_as_controller = connection->flags->act_as_controller,
+        .health_namespace = connection->state_namespace,
         .effect_time = connection->flags->api_request_timeout,
     });
+    return 0;
 }
 
 /* Specs may use it if a flag names a provider. */
-static struct runtime *make_terraform(const struct backends *backends,
-                                      const struct connection *connection)
+static int make_terraform(const struct backends *backends, const struct connection *connection,
+                          struct runtime **ret, struct error *error)
+{
+    (void)connection, (void)error;
+    *ret = tf_runtime_new(&backends->terraform.config);
+    return 0;
+}
+
+/* Specs may use it if a flag names a host. */
+static int make_http(const struct backends *backends, const struct connection *connection,
+                     struct runtime **ret, struct error *error)
 {
     (void)connection;
-    return tf_runtime_new(&backends->terraform.config);
+    return http_runtime_new(&backends->http.config, ret, error);
 }
 
 #ifdef KUSION_TEST_RUNTIME
-static struct runtime *make_cloud(const struct backends *backends,
-                                  const struct connection *connection)
+static int make_cloud(const struct backends *backends, const struct connection *connection,
+                      struct runtime **ret, struct error *error)
 {
-    (void)backends;
-    return cloud_runtime_new(connection);
+    (void)backends, (void)error;
+    *ret = cloud_runtime_new(connection);
+    return 0;
 }
 #endif
 
-static struct runtime *(*const runtimes[])(const struct backends *backends,
-                                           const struct connection *connection) = {
+static int (*const runtimes[])(const struct backends *backends, const struct connection *connection,
+                               struct runtime **ret, struct error *error) = {
     make_kubernetes,
     make_terraform,
+    make_http,
 #ifdef KUSION_TEST_RUNTIME
     make_cloud,
 #endif
@@ -80,11 +100,15 @@ int backends_init(struct backends *backends, const struct connection *connection
 {
     int r = terraform_init(&backends->terraform, connection->flags, error);
 
-    if (r < 0)
-        return r;
-    for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
-        backends->runtimes[backends->n_runtimes++] = runtimes[i](backends, connection);
-    return open_store(backends, connection, error);
+    if (r >= 0)
+        r = http_init(&backends->http, connection, error);
+    if (r >= 0)
+        r = secret_settings_init(&backends->secrets, connection, error);
+    for (size_t i = 0; i < ARRAY_SIZE(runtimes) && r >= 0; i++) {
+        r = runtimes[i](backends, connection, &backends->runtimes[i], error);
+        backends->n_runtimes += r >= 0;
+    }
+    return r < 0 ? r : open_store(backends, connection, error);
 }
 
 void backends_drain(struct backends *backends)
@@ -105,4 +129,6 @@ void backends_done(struct backends *backends)
     store_gate_free(backends->gate);
     stores_close(&backends->opened);
     terraform_done(&backends->terraform);
+    http_done(&backends->http);
+    secret_settings_done(&backends->secrets);
 }

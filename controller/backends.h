@@ -6,6 +6,8 @@
 #define CONTROLLER_BACKENDS_H
 
 #include "controller/connection.h"
+#include "controller/http.h"
+#include "controller/secrets.h"
 #include "controller/stores.h"
 #include "controller/terraform.h"
 #include "engine/release/history.h"
@@ -17,6 +19,8 @@
 
 struct backends {
     struct terraform_settings terraform;
+    struct http_settings http;
+    struct secret_settings secrets;
     struct runtime *runtimes[BACKENDS_RUNTIMES];
     size_t n_runtimes;
     struct opened_store opened;

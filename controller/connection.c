@@ -1,11 +1,14 @@
 #include "controller/connection.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "controller/preflight.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/executor/executor.h"
+#include "runtimes/io/address_filter.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/group.h"
 
@@ -16,6 +19,7 @@
 #define TENANT_CONNECTIONS  (EXECUTOR_MAX_THREADS / STREAMS + 1)
 #define CONTROL_CONNECTIONS 2
 #define WATCH_CONNECTIONS   64
+#define FOREIGN_CONNECTIONS 4 /* to each cluster that tenants chose */
 
 /* Under HTTP/1.1 a connection carries one request. */
 #define CONTROL_CONNECTIONS_HTTP1 64
@@ -59,6 +63,34 @@ int connection_init(struct connection *connection, const struct flags *flags, st
     return r;
 }
 
+/* What tenants may not have connected to, beside what a filter refuses anyway: the API server
+ * itself, and the network of the cluster's Services, of which its own is the first. */
+static int deny_own(struct address_filter *filter, struct error *error)
+{
+    const char *service = getenv("KUBERNETES_SERVICE_HOST");
+    _cleanup_free_ char *range = NULL;
+
+    if (!service || !*service)
+        return 0;
+    range = str_printf("%s/%s", service, strchr(service, ':') ? "112" : "16");
+    return address_filter_deny(filter, range, error);
+}
+
+static int make_filter(struct connection *connection, struct error *error)
+{
+    const struct flag_values *allowed = &connection->flags->allow_cluster_addresses;
+    int r;
+
+    connection->address_filter = address_filter_new();
+    r = deny_own(connection->address_filter, error);
+    for (size_t i = 0; r >= 0 && i < allowed->count; i++) {
+        r = address_filter_allow(connection->address_filter, allowed->items[i], error);
+        if (r < 0)
+            err_wrap(error, "--allow-cluster-address");
+    }
+    return r;
+}
+
 static int open_loops(struct connection *connection, struct error *error)
 {
     bool http1 = connection->flags->http1;
@@ -72,6 +104,9 @@ static int open_loops(struct connection *connection, struct error *error)
         {&connection->requests,
          {"tenant-http", .max_connections = http1 ? EXECUTOR_MAX_THREADS : TENANT_CONNECTIONS}},
         {&connection->watches, {"tenant-watch", .max_connections = WATCH_CONNECTIONS}},
+        {&connection->foreign, {"foreign-http", .max_connections = FOREIGN_CONNECTIONS}},
+        {&connection->foreign_watches,
+         {"foreign-watch", .max_connections = FOREIGN_CONNECTIONS}},
     };
     int r = 0;
 
@@ -92,6 +127,10 @@ int connection_open(struct connection *connection, int (*guard)(void *arg, struc
     };
     int r = open_loops(connection, error);
 
+    connection->guard = guard;
+    connection->guard_arg = guard_arg;
+    if (r >= 0)
+        r = make_filter(connection, error);
     if (r < 0)
         return r;
     config.requests = connection->requests;
@@ -109,6 +148,9 @@ void connection_done(struct connection *connection)
 {
     kube_discovery_free(connection->cluster.discovery);
     kube_client_free(connection->cluster.client);
+    http_loop_free(connection->foreign_watches);
+    http_loop_free(connection->foreign);
+    address_filter_free(connection->address_filter);
     http_loop_free(connection->watches);
     http_loop_free(connection->requests);
     http_loop_free(connection->control_watches);

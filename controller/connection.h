@@ -8,6 +8,8 @@
 #include "controller/flags.h"
 #include "runtimes/kubernetes/client/cluster.h"
 
+struct address_filter;
+
 struct connection {
     const struct flags *flags;
     struct kube_config *config;
@@ -15,6 +17,10 @@ struct connection {
     char *identity;                       /* of this process, unique */
     struct http_loop *requests, *watches; /* for the resources of Specs */
     struct http_loop *control, *control_watches; /* for the controller's own requests */
+    struct http_loop *foreign, *foreign_watches; /* for clusters that tenants chose */
+    struct address_filter *address_filter;       /* of these */
+    int (*guard)(void *arg, struct error *error);
+    void *guard_arg;
     struct kube_cluster cluster; /* owned */
 };
 

@@ -1,11 +1,13 @@
 #include "controller/controllers.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "controller/core/informer.h"
 #include "controller/core/workers.h"
 #include "controller/priority.h"
 #include "controller/reconcile/attempt.h"
+#include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/release.h"
 #include "controller/reconcile/spec.h"
 #include "engine/base/log.h"
@@ -107,6 +109,8 @@ static void on_change(void *arg, const char *key, const struct informer_object *
                                           .is_deleting = now->deleting,
                                           .is_new = !old && now->is_new,
                                           .version = now->version};
+    else if (controller->kind == DESK_SPEC && old->is_bypassed)
+        version.bypassed = old->uid;
     desk_observe(controller->all->desk, controller->kind, key, &version,
                  old && now && !str_equal(old->trigger, now->trigger));
     workqueue_add(controller->queue, key, kinds[controller->kind].priority(old, now));
@@ -325,6 +329,15 @@ size_t controllers_count_ready(struct controllers *controllers)
         count += queue.depth;
     }
     return count;
+}
+
+bool controllers_list(void *arg, const char *key)
+{
+    const struct controllers *controllers = arg;
+    bool is_release = str_has_prefix(key, QUARANTINE_RELEASE);
+
+    return desk_lists_key(controllers->desk, is_release ? DESK_RELEASE : DESK_SPEC,
+                          is_release ? key + strlen(QUARANTINE_RELEASE) : key);
 }
 
 void controllers_measure(struct controllers *controllers)

@@ -42,6 +42,8 @@ bool controllers_are_ready(struct controllers *controllers, int64_t patience, st
 bool controllers_are_stuck(struct controllers *controllers, int64_t patience, struct buf *why);
 /* Keys that are ready to be reconciled; SIZE_MAX: the first lists are not complete. */
 size_t controllers_count_ready(struct controllers *controllers);
+/* arg: the controllers. key: of a Spec, or of a Release, as of quarantine.h: the watch shows it. */
+bool controllers_list(void *arg, const char *key);
 /* ms for which a watch has failed that may work in another process; 0: no watch has. */
 int64_t controllers_blind_for(struct controllers *controllers);
 

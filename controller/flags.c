@@ -47,6 +47,11 @@ static const struct flag {
          "ServiceAccount, in the Spec's namespace, of Specs that name none"),
     FLAG("act-as-controller", FLAG_BOOL, act_as_controller, "false",
          "apply Specs that name no ServiceAccount with the operator's own rights"),
+    FLAG("no-cross-namespace-refs", FLAG_BOOL, no_cross_namespace_refs, "false",
+         "a Spec may not depend on Specs of other namespaces"),
+    FLAG("allow-cluster-address", FLAG_STRINGS, allow_cluster_addresses, NULL,
+         "addresses that a kubeConfig may lead to all the same, such as 10.96.0.0/16; may be "
+         "repeated; default: none of this machine, of its link, or of the cluster's Services"),
     FLAG("concurrent", FLAG_COUNT, concurrent, "4",
          "number of Specs that are reconciled at once, 1 to 100"),
     FLAG("parallelism", FLAG_COUNT, parallelism, "10",
@@ -108,6 +113,14 @@ static const struct flag {
          "five eighths of the container's limit"),
     FLAG("terraform-allow-unconfined", FLAG_BOOL, terraform_allow_unconfined, "false",
          "run them also where the kernel has no Landlock: they can read all that the operator can"),
+    FLAG("http-host", FLAG_STRINGS, http_hosts, NULL,
+         "a host to which resources of type HTTP may connect, [NAMESPACE/][http://]HOST[:PORT]"
+         "[=RANGE,…]; may be repeated; default: none"),
+    FLAG("secret-store-host", FLAG_STRINGS, secret_store_hosts, NULL,
+         "a host whose secret store Specs may name in secretStore, such as vault.example.com:8200, "
+         "or NAMESPACE/HOST for one namespace; may be repeated; default: none"),
+    FLAG("secret-store-ca-file", FLAG_STRING, secret_store_ca_file, NULL,
+         "file with the CAs (PEM) of these hosts; default: the system's"),
     FLAG("metrics-bind-address", FLAG_STRING, metrics_bind_address, ":8080",
          "address of /metrics; empty: off"),
     FLAG("health-bind-address", FLAG_STRING, health_bind_address, ":9440",

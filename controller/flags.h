@@ -28,7 +28,9 @@ struct flags {
     const char *log_level, *log_format;
     const char *terraform_plugin_dir, *terraform_network_mirror;
     const char *terraform_ca_file, *terraform_lock_file, *terraform_cache_dir;
-    struct flag_values terraform_providers, terraform_download_from;
+    const char *secret_store_ca_file;
+    struct flag_values terraform_providers, terraform_download_from, http_hosts;
+    struct flag_values secret_store_hosts, allow_cluster_addresses;
     int64_t concurrent, parallelism;
     int64_t operation_memory, terraform_cache_size;     /* bytes */
     int64_t drain_timeout, blind_timeout, api_request_timeout;  /* ms */
@@ -39,7 +41,7 @@ struct flags {
     int64_t preview_history_limit;
     int64_t terraform_memory; /* bytes; 0: not given */
     bool terraform_allow_unconfined;
-    bool act_as_controller;
+    bool act_as_controller, no_cross_namespace_refs;
     bool leader_elect;
     bool http1;
     bool check;

@@ -11,6 +11,7 @@
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/source_watches.h"
 #include "controller/serving.h"
 #include "controller/store/store_check.h"
 #include "engine/base/log.h"
@@ -51,6 +52,7 @@ struct manager {
     struct event_recorder *events;
     struct metrics *metrics;
     struct operation_metrics operation_metrics;
+    struct source_watches *source_watches;
     struct reconcile_context context;
     struct controllers *controllers;
     struct serving_config serving_config;
@@ -100,7 +102,11 @@ static void record_under_way(void *arg)
 {
     struct manager *manager = arg;
 
-    quarantine_tick(manager->quarantine, controllers_count_ready(manager->controllers));
+    size_t ready = controllers_count_ready(manager->controllers);
+
+    if (ready != SIZE_MAX)
+        quarantine_forget_absent(manager->quarantine, controllers_list, manager->controllers);
+    quarantine_tick(manager->quarantine, ready);
 }
 
 static void make_quarantine(struct manager *manager)
@@ -193,8 +199,11 @@ static int fill_context(struct manager *manager, struct error *error)
     context->ledgers = manager->ledgers;
     context->history = manager->backends.history;
     context->quarantine = manager->quarantine;
+    manager->source_watches = source_watches_new(context->client, context->desk);
+    context->source_watches = manager->source_watches;
     context->preview_ttl = flags->preview_ttl;
     context->preview_limit = (size_t)flags->preview_history_limit;
+    context->secret_stores = &manager->backends.secrets.stores;
     context->runtimes = manager->backends.runtimes;
     context->n_runtimes = manager->backends.n_runtimes;
     context->permit = leadership_permit(manager->leadership);
@@ -204,6 +213,7 @@ static int fill_context(struct manager *manager, struct error *error)
     context->act_as_controller = flags->act_as_controller;
     context->max_timeout = flags->max_timeout;
     context->min_interval = flags->min_interval;
+    context->no_cross_namespace = flags->no_cross_namespace_refs;
     context->min_retry_interval = flags->min_retry_interval;
     context->verify_interval = flags->verify_interval;
     context->parallelism = (unsigned)flags->parallelism;
@@ -322,6 +332,7 @@ static void drain(struct manager *manager, const char *reason)
     ticker_free(TAKE(manager->checking));
     ticker_free(TAKE(manager->recording));
     controllers_stop(manager->controllers, reason);
+    source_watches_free(TAKE(manager->source_watches));
     quarantine_end(manager->quarantine);
     backends_drain(&manager->backends);
     while (manager->executor && is_call_in_flight(manager))

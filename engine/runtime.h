@@ -39,6 +39,7 @@
 #include "engine/base/slots.h"
 #include "engine/base/value.h"
 #include "engine/health.h"
+#include "engine/spec/object_policy.h"
 #include "engine/state/record.h"
 #include "engine/store.h"
 
@@ -88,6 +89,10 @@ struct runtime_scope {
     const char *spec_uid;
     const struct value *identity; /* the identity to act as, {"serviceAccountName": "robot"}; NULL:
                                      the runtime's own */
+    const struct value *connection; /* to a platform other than the runtime's own, in the form of
+                                     the runtime; or NULL */
+    const char *place;            /* as State has it (runtime_ops.place): where its objects are.
+                                     NULL: on the runtime's own platform, or there are none */
     const struct value *context;  /* the Spec's `context`, with `contextFrom`; or NULL */
     struct error context_error;   /* if its code is set, `contextFrom` could not be read: a runtime
                                      that needs the context fails with this */
@@ -99,18 +104,19 @@ struct runtime_scope {
                                      `before` and `after` are the same either way */
     bool force;                   /* an object that cannot be changed as wanted may be replaced,
                                      unless its own settings say otherwise */
+    struct object_policy objects; /* of objects in which others have a part */
     const struct record *const *records; /* what State has of the Spec's objects as the session is
                                      opened, of all types: n_records. Borrowed for open() */
     size_t n_records;
-    bool terminating;             /* the Spec's own namespace is being deleted */
-    bool is_foreign;              /* the resources are not the Spec's: somebody wants to see what
-                                     they would do in its place, and must not learn what only the
-                                     Spec may have */
-    bool identity_leaves;         /* only resources with relations.last are left: the identity may
-                                     already be deleted */
-    bool is_inherited;            /* State was written for an earlier Spec of this name. Delete an
-                                     object only if it carries our ownership mark and has the
-                                     recorded uid */
+    bool terminating;     /* the Spec's own namespace is being deleted */
+    bool is_foreign;      /* the resources are not the Spec's: somebody wants to see what
+                             they would do in its place, and must not learn what only the
+                             Spec may have */
+    bool identity_leaves; /* only resources with relations.last are left: the identity may
+                             already be deleted */
+    bool is_inherited;    /* State was written for an earlier Spec of this name. Delete an
+                             object only if it carries our ownership mark and has the
+                             recorded uid */
     enum runtime_look look;
     struct runtime_following *following; /* what this runtime follows for the Spec: from open() on
                                             it tells no drift, until it is settled. NULL: nothing
@@ -178,14 +184,14 @@ enum certainty {
  * error. */
 struct runtime_outcome {
     enum certainty certainty;
-    int64_t until;              /* an attempt was not answered: the time (ms since 1970) after which
-                                   it cannot have an effect any more. Of a create also if the
-                                   outcome is KNOWN, because a later attempt was answered. 0: there
-                                   is no such attempt, or (IN_DOUBT) the time is not known */
+    int64_t until; /* an attempt was not answered: the time (ms since 1970) after which
+                      it cannot have an effect any more. Of a create also if the
+                      outcome is KNOWN, because a later attempt was answered. 0: there
+                      is no such attempt, or (IN_DOUBT) the time is not known */
     struct observation now;
-    const struct value *memory; /* a reference; private data of the runtime: State records it, and
-                                   `prior` returns it; or NULL */
-    bool tainted;               /* the object was created only in part, and has to be replaced */
+    const struct value *memory;   /* a reference; private data of the runtime: State records it, and
+                                     `prior` returns it; or NULL */
+    bool tainted;                 /* the object was created only in part, and has to be replaced */
     const struct value *warnings; /* a reference; as those of a step */
 };
 void outcome_done(struct runtime_outcome *outcome);
@@ -245,6 +251,8 @@ struct runtime_step {
                                        namespace is being deleted, say */
     int64_t limit;                  /* ms; the longest time that apply() takes by limits of its own;
                                        0: the call's deadline limits it */
+    const char *place;              /* runtime_ops.place() of the session: the digest covers it; or
+                                       NULL */
     const char *uid;                /* the live object's; NULL: there is none, or it is not known.
                                        FORGET: the uid of an object that exists but is no longer
                                        ours; NULL: the object is gone */
@@ -264,14 +272,14 @@ struct runtime_step {
                                        `after`, if more is known than what the digest is made of:
                                        by a dry-run that not all plans make, say; NULL: nothing
                                        else. Of an approved CREATE shown_after is compared */
-    const struct value *result;     /* the result that references see until the change is applied;
-                                       NULL: read() gives it */
-    const struct value *memory;     /* private data that State records. UNCHANGED with
-                                       is_unrecorded: NULL: that of read(). ADOPT with
-                                       RUNTIME_CREATES_BLINDLY: by which the object is found again;
-                                       recorded before the change is sent */
-    const struct value *warnings;   /* array of strings: what the platform warns of, for people;
-                                       NULL: nothing */
+    const struct value *result;   /* the result that references see until the change is applied;
+                                     NULL: read() gives it */
+    const struct value *memory;   /* private data that State records. UNCHANGED with
+                                     is_unrecorded: NULL: that of read(). ADOPT with
+                                     RUNTIME_CREATES_BLINDLY: by which the object is found again;
+                                     recorded before the change is sent */
+    const struct value *warnings; /* array of strings: what the platform warns of, for people;
+                                     NULL: nothing */
 };
 
 /* Drops what a step owns by this struct, for the runtime's step_free(): the values. The strings are
@@ -373,8 +381,13 @@ struct runtime_ops {
                   struct error *error);
 
     int (*open)(struct runtime *runtime, const struct runtime_scope *scope,
-                const struct runtime_call *call, struct runtime_session **ret,
-                struct error *error);
+                const struct runtime_call *call, struct runtime_session **ret, struct error *error);
+    /* May be NULL: there is one platform. What tells the session's platform from others; NULL: it is
+     * the runtime's own. Borrowed from the session. State records it before the first change, and
+     * scope.place has it from then on: open() fails if State has objects of another platform, and a
+     * platform that is found to be another one later is an error, never an absence. Only one
+     * runtime has this. */
+    const char *(*place)(struct runtime_session *session);
     /* Releases the engine's reference; steps and subscriptions keep what they need. Accepts NULL.
      * */
     void (*close)(struct runtime_session *session);
@@ -390,8 +403,7 @@ struct runtime_ops {
      * refused, the ids themselves, which may name nothing (listed is false). The deadline is that
      * of the first list: each that is answered may put it off. */
     int (*list_own)(struct runtime_session *session, const struct value *ids,
-                    const struct runtime_call *call, const struct value **ret,
-                    struct error *error);
+                    const struct runtime_call *call, const struct value **ret, struct error *error);
 
     /* Reads one whole object. Success is OUTCOME_KNOWN, with `now` absent or present.
      * ERR_UNSUPPORTED CannotBeFound: the target has nothing that identifies an object. */

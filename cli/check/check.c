@@ -9,6 +9,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/spec/secret_ref.h"
 
 /* A namespace where none is known: no name of one. */
 #define SOME_NAMESPACE "-"
@@ -213,13 +214,14 @@ static void check_engine(struct subject *subject)
     spec_free(spec);
 }
 
-static bool is_in_clear(const struct value *data)
+static bool is_in_clear(const struct value *data, bool is_data)
 {
     for (size_t i = 0; value_is(data, VALUE_OBJECT) && i < value_count(data); i++) {
-        const char *text = value_string(value_member(data, i));
+        const struct value *value = value_member(data, i);
+        const char *text = value_string(value);
+        _cleanup_free_ char *reference = secret_ref_text(value, is_data);
 
-        if (text && *text && !str_has_prefix(text, "ref://") &&
-            !str_has_prefix(text, "$kusion_path."))
+        if (text && *text && !reference && !str_has_prefix(text, "$kusion_path."))
             return true;
     }
     return false;
@@ -237,7 +239,7 @@ static void check_secrets(struct subject *subject)
             !str_equal(value_get_string(attributes, "apiVersion"), "v1"))
             continue;
         for (size_t k = 0; k < ARRAY_SIZE(members); k++)
-            if (is_in_clear(value_get(attributes, members[k]))) {
+            if (is_in_clear(value_get(attributes, members[k]), k == 0)) {
                 _cleanup_free_ char *field =
                     str_printf("resources[%zu].attributes.%s", i, members[k]);
 

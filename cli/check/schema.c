@@ -159,11 +159,15 @@ static void check_object(struct checker *c, const struct value *value, const str
     const struct value *properties = value_get(schema, "properties");
     const struct value *others = value_get(schema, "additionalProperties");
     bool is_open = value_bool(value_get(schema, "x-kubernetes-preserve-unknown-fields"), false);
+    int64_t least = value_int(value_get(schema, "minProperties"), 0);
     int64_t most = value_int(value_get(schema, "maxProperties"), INT64_MAX);
 
     check_required(c, value, value_get(schema, "required"));
     if ((int64_t)value_count(value) > most)
         report(c, "has %zu members, of at most %lld", value_count(value), (long long)most);
+    if ((int64_t)value_count(value) < least)
+        report(c, "has %zu members, at least %lld are needed", value_count(value),
+               (long long)least);
     for (size_t i = 0; i < value_count(value); i++) {
         const char *key = value_member_key(value, i, NULL);
         const struct value *member = value_get(properties, key);

@@ -12,7 +12,7 @@ static const struct spec_type types[] = {
     {"Kubernetes", &kube_checks, NULL},
     {"Terraform", NULL, NULL},
 };
-const struct spec_options spec_graph_options = {types, ARRAY_SIZE(types)};
+const struct spec_options spec_graph_options = {.types = types, .n_types = ARRAY_SIZE(types)};
 
 void spec_graph_done(struct spec_graph *graph)
 {

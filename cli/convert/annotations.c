@@ -12,9 +12,6 @@
 #include "engine/base/path.h"
 #include "engine/base/str.h"
 
-#define KEEPS                                                                                     \
-    "the operator deletes the object when it leaves the Spec (prune: false keeps all that leave " \
-    "it, deletionPolicy: Orphan all that it has when it is deleted)"
 #define NOT_OBEYED " is not obeyed: "
 
 static const struct rule {
@@ -22,18 +19,10 @@ static const struct rule {
     const char *value; /* NULL: any; of a list with commas, one */
     const char *text;
 } rules[] = {
-    {"helm.sh/resource-policy", "keep", KEEPS},
-    {"client.lifecycle.config.k8s.io/deletion", "detach", KEEPS},
     {"config.kubernetes.io/local-config", "true",
      "the object is for tools alone, and the operator would create it: leave it out of the input"},
     {"client.lifecycle.config.k8s.io/mutation", "ignore",
      "the operator keeps the object as the Spec has it"},
-    {"argocd.argoproj.io/sync-options", "Prune=false", KEEPS},
-    {"argocd.argoproj.io/sync-options", "Prune=confirm",
-     "approval.mode: Manual asks before each change"},
-    {"argocd.argoproj.io/sync-options", "Delete=false", KEEPS},
-    {"argocd.argoproj.io/sync-options", "Delete=confirm",
-     "approval.mode: Manual asks before each change"},
     {"argocd.argoproj.io/sync-options", "Replace=true",
      "the operator applies by server-side apply, and replaces an object where a field cannot be "
      "changed (docs/replace.md)"},
@@ -49,15 +38,9 @@ static const struct rule {
     {"helm.sh/hook-delete-policy", NULL,
      "the object stays as long as the Spec has it; a Job that changes is replaced "
      "(docs/replace.md)"},
-    {"kustomize.toolkit.fluxcd.io/prune", "disabled", KEEPS},
-    {"kustomize.toolkit.fluxcd.io/reconcile", "disabled",
-     "the operator keeps the object as the Spec has it; suspend: true stops it for the whole Spec"},
-    {"kustomize.toolkit.fluxcd.io/ssa", NULL,
-     "the operator owns the fields that the Spec sets, and leaves others alone"},
     {"kustomize.toolkit.fluxcd.io/force", "enabled",
      "api.kusion.io/force: enabled does the same (docs/replace.md)"},
     {"kapp.k14s.io/change-group", NULL, "write dependsOn"},
-    {"kapp.k14s.io/delete-strategy", "orphan", KEEPS},
     {"kapp.k14s.io/update-strategy", NULL,
      "the operator replaces an object where a field cannot be changed (docs/replace.md)"},
     {"kapp.k14s.io/versioned", NULL,

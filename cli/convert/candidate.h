@@ -53,6 +53,9 @@ void candidate_drop_annotation(struct candidate *candidate, const char *key);
 /* annotations.c: warns about what other tools obey. */
 void annotations_check(const struct candidates *all);
 
+/* vault_plugin.c: placeholders of Argo CD's Vault plugin become references to secrets. */
+void vault_plugin_take(const struct candidates *all);
+
 /* unsupported.c: warns about what the operator does not support, and about what it would create a
  * second time. is_refused_later: the caller checks the Spec, and says the former itself. */
 void unsupported_check(const struct candidates *all, const struct convert_source *source,

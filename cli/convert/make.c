@@ -473,6 +473,7 @@ int convert_make(struct convert_source *source, const struct convert_options *op
                        "the Spec needs a name: use --name NAME");
     take_all(&maker);
     leave_out_own_namespace(&maker);
+    vault_plugin_take(&maker.all);
     annotations_check(&maker.all);
     unsupported_check(&maker.all, source, options->is_checked);
     order_take(&maker.all, options->order);

@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/spec/preview_policies.h"
 #include "engine/spec/ref.h"
 
 struct parts {
@@ -192,11 +193,12 @@ const struct value *parts_preview(const struct value *spec)
 {
     const struct value *metadata = value_get(spec, "metadata"), *fields = value_get(spec, "spec");
     _cleanup_free_ char *name = str_printf("%s-preview-", value_get_string(metadata, "name"));
+    _cleanup_value_ const struct value *policies = preview_policies(fields);
 
-    return value_pack("{s:s, s:s, s:{s:s, s:v?}, s:{s:{s:v}, s:s, s:v?, s:v}}", "apiVersion",
+    return value_pack("{s:s, s:s, s:{s:s, s:v?}, s:{s:{s:v}, s:s, s:v, s:v?, s:v}}", "apiVersion",
                       "api.kusion.io/v1", "kind", "Release", "metadata", "generateName", name,
                       "namespace", value_get(metadata, "namespace"), "spec", "specRef", "name",
-                      value_get(metadata, "name"), "operation", "Preview", "serviceAccountName",
-                      value_get(fields, "serviceAccountName"), "resources",
+                      value_get(metadata, "name"), "operation", "Preview", "policies", policies,
+                      "serviceAccountName", value_get(fields, "serviceAccountName"), "resources",
                       value_get(fields, "resources"));
 }

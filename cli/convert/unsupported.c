@@ -4,7 +4,6 @@
 #include "cli/convert/candidate.h"
 #include "engine/base/str.h"
 #include "engine/spec/import_id.h"
-#include "engine/spec/place.h"
 
 #define REFUSED "is not supported by " KUSION_VERSION ": the operator refuses the Spec"
 
@@ -12,7 +11,6 @@ struct looking {
     const struct candidates *all;
     const struct candidate *candidate;
     const struct place_in *place;
-    const char *prefix; /* of paths below the item */
 };
 
 static void warn(const struct looking *looking, const char *below, const char *format, ...)
@@ -32,34 +30,18 @@ static void warn(const struct looking *looking, const char *below, const char *f
                  looking->candidate ? looking->candidate->label : NULL, "%s", text);
 }
 
-static int look_at_string(void *arg, const struct value *string, const struct place *place,
-                          struct error *error)
-{
-    const struct looking *looking = arg;
-    struct path path;
-
-    (void)error;
-    if (!str_has_prefix(value_string(string), "ref://"))
-        return 0;
-    path_init(&path);
-    place_path(place, &path);
-    _cleanup_free_ char *below = str_printf("%s%s", looking->prefix, path_text(&path));
-    warn(looking, below, "a secret reference (ref://) " REFUSED);
-    path_done(&path);
-    return 0;
-}
-
 static void look_at_extensions(const struct looking *looking, bool is_kubernetes)
 {
-    static const char *const later[] = {"healthPolicy", "kubeConfig"};
     const struct value *extensions = value_get(looking->candidate->entry, "extensions");
+    const struct value *policy = value_get(extensions, "healthPolicy");
 
-    for (size_t i = 0; i < ARRAY_SIZE(later) && is_kubernetes; i++)
-        if (value_type(value_get(extensions, later[i])) != VALUE_NULL) {
-            _cleanup_free_ char *path = str_printf("extensions.%s", later[i]);
-
-            warn(looking, path, "%s " REFUSED, later[i]);
-        }
+    if (!is_kubernetes)
+        return;
+    if (value_get(policy, "health.kcl") && !value_get(policy, "health.lua"))
+        warn(looking, "extensions.healthPolicy[health.kcl]",
+             "a health check in KCL " REFUSED "; docs/health.md has the same in Lua");
+    if (value_type(value_get(extensions, "kubeConfig")) != VALUE_NULL)
+        warn(looking, "extensions.kubeConfig", "kubeConfig " REFUSED);
 }
 
 /* Kusion's State has it, and the operator's has not. */
@@ -84,22 +66,21 @@ void unsupported_check(const struct candidates *all, const struct convert_source
     for (size_t i = 0; i < source->n_heads && !is_refused_later; i++) {
         const struct looking looking = {.all = all, .place = &source->heads[i].place};
 
-        if (value_count(value_get(source->heads[i].fields, "secretStore")))
+        const struct value *store = value_get(source->heads[i].fields, "secretStore");
+
+        if (value_count(store) && !value_count(value_get(store, "auth")))
             warn(&looking, source->heads[i].is_spec ? "spec.secretStore" : "secretStore",
-                 "secretStore " REFUSED);
+                 "secretStore needs `auth` as well: as whom the store is asked (docs/secrets.md)");
     }
     for (size_t i = 0; i < all->count; i++) {
         const struct candidate *candidate = &all->items[i];
-        const struct looking looking = {all, candidate, &candidate->item->place,
-                                        candidate->item->is_entry ? "attributes." : ""};
+        const struct looking looking = {all, candidate, &candidate->item->place};
 
         if (candidate->is_left_out)
             continue;
         look_at_import(&looking, source);
         if (is_refused_later)
             continue;
-        place_each_string(value_get(candidate->entry, "attributes"), NULL, look_at_string,
-                          (void *)(uintptr_t)&looking, NULL);
         look_at_extensions(&looking,
                            str_equal(value_get_string(candidate->entry, "type"), "Kubernetes"));
     }

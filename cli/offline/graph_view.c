@@ -106,6 +106,61 @@ static int choose_nodes(struct view *view, const char *to, struct error *error)
                    similar.found ? "\"?" : "");
 }
 
+/* ---- The Specs that come first ---- */
+
+/* "db", "team-b/net"; free(). */
+static char *name_awaited(const struct spec *spec, size_t i)
+{
+    const struct spec_awaited *awaited = &spec->awaited[i];
+    bool is_own = str_equal(awaited->namespace_name, spec->namespace_name);
+
+    return str_printf("%s%s%s", is_own ? "" : awaited->namespace_name, is_own ? "" : "/",
+                      awaited->name);
+}
+
+/* All of the Spec comes after them: so does what comes first in it. edge: or NULL. */
+static void show_awaited(const struct view *view,
+                         void (*node)(const struct view *view, size_t awaited, const char *name),
+                         void (*edge)(const struct view *view, size_t awaited, uint32_t node))
+{
+    const struct graph *graph = view->graph->graph;
+
+    for (size_t i = 0; i < view->spec->n_awaited; i++) {
+        _cleanup_free_ char *name = name_awaited(view->spec, i);
+
+        node(view, i, name);
+        for (uint32_t k = 0; edge && k < graph->n_nodes; k++)
+            if (view->is_shown[k] && graph->dependency_start[k] == graph->dependency_start[k + 1])
+                edge(view, i, k);
+    }
+}
+
+static void show_awaited_line(const struct view *view, size_t awaited, const char *name)
+{
+    (void)awaited;
+    output_line(view->out, "after the Spec %s", name);
+}
+
+static void show_awaited_dot(const struct view *view, size_t awaited, const char *name)
+{
+    output_line(view->out, "  s%zu [label=\"Spec %s\", style=dashed];", awaited, name);
+}
+
+static void show_edge_dot(const struct view *view, size_t awaited, uint32_t node)
+{
+    output_line(view->out, "  s%zu -> n%u [style=solid];", awaited, node);
+}
+
+static void show_awaited_mermaid(const struct view *view, size_t awaited, const char *name)
+{
+    output_line(view->out, "  s%zu([\"Spec %s\"])", awaited, name);
+}
+
+static void show_edge_mermaid(const struct view *view, size_t awaited, uint32_t node)
+{
+    output_line(view->out, "  s%zu --> n%u", awaited, node);
+}
+
 /* ---- A tree ---- */
 
 #define LEVELS 50
@@ -206,6 +261,7 @@ static void show_tree(struct view *view)
     struct children children = {NEW_ARRAY(uint32_t, n + 2), NEW_ARRAY(uint32_t, n + 1)};
     _cleanup_buf_ struct buf lead = BUF_INIT;
 
+    show_awaited(view, show_awaited_line, NULL);
     find_parents(view);
     for (uint32_t i = n; i > 0; i--) {
         uint32_t parent = view->parent[i - 1] == UINT32_MAX ? 0 : view->parent[i - 1] + 1;
@@ -262,6 +318,7 @@ static void show_dot(struct view *view)
             output_line(view->out, "  n%u -> n%u [style=%s];", edge->dependency, edge->node,
                         styles[edge->kind]);
     }
+    show_awaited(view, show_awaited_dot, show_edge_dot);
     output_line(view->out, "}");
 }
 
@@ -285,6 +342,7 @@ static void show_mermaid(struct view *view)
             output_line(view->out, "  n%u %s n%u", edge->dependency, arrows[edge->kind],
                         edge->node);
     }
+    show_awaited(view, show_awaited_mermaid, show_edge_mermaid);
 }
 
 /* ---- ---- */

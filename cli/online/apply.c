@@ -63,15 +63,18 @@ static int confirm(struct session *session, const struct value *spec, const stru
     _cleanup_free_ char *title =
         str_printf("%s/%s   preview", target->namespace_name, target->name);
     const char *account = object_text(spec, NULL, "spec", "serviceAccountName", NULL);
-    int r =
-        preview_make(session, target,
-                     &(struct release_request){
-                         .operation = "Preview",
-                         .resources = value_path(spec, "spec", "resources", NULL),
-                         .service_account =
-                             cli->options.service_account ? cli->options.service_account : account,
-                     },
-                     &release, error);
+    int r = wanted_check_preview(spec, error);
+
+    if (r >= 0)
+        r = preview_make(session, target,
+                         &(struct release_request){
+                             .operation = "Preview",
+                             .resources = value_path(spec, "spec", "resources", NULL),
+                             .service_account = cli->options.service_account
+                                                    ? cli->options.service_account
+                                                    : account,
+                         },
+                         &release, error);
 
     *ret = false;
     if (r < 0)

@@ -2,6 +2,7 @@
 #include "cli/online/requests.h"
 #include "cli/online/wanted.h"
 #include "engine/base/str.h"
+#include "engine/spec/preview_policies.h"
 
 static char *title_of(const struct target *target, const struct options *options)
 {
@@ -49,13 +50,19 @@ static int preview_wanted(struct session *session, const struct value *spec, str
     const struct options *options = &session->cli->options;
     _cleanup_(target_done) struct target target = {0};
     const char *account = object_text(spec, NULL, "spec", "serviceAccountName", NULL);
+    _cleanup_value_ const struct value *policies = preview_policies(value_get(spec, "spec"));
 
+    int r = wanted_check_preview(spec, error);
+
+    if (r < 0)
+        return r;
     wanted_target(session, spec, &target);
     return show(
         session, &target,
         &(struct release_request){
             .operation = "Preview",
             .resources = value_path(spec, "spec", "resources", NULL),
+            .policies = policies,
             .service_account = options->service_account ? options->service_account : account,
         },
         error);

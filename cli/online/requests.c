@@ -30,12 +30,13 @@ int request_create(struct session *session, const struct target *target,
         revision = value_pack("I", request->to_revision);
     if (is_preview)
         ttl = value_pack("i", TTL);
-    body = value_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}, s:s, s:v?, s:v?, s:s?, s:v?}}",
-                      "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata",
-                      "generateName", prefix, "namespace", target->namespace_name, "spec",
-                      "specRef", "name", target->name, "operation", request->operation,
-                      "toRevision", revision, "resources", request->resources, "serviceAccountName",
-                      request->service_account, "ttlSecondsAfterFinished", ttl);
+    body =
+        value_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}, s:s, s:v?, s:v?, s:v?, s:s?, s:v?}}",
+                   "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "generateName",
+                   prefix, "namespace", target->namespace_name, "spec", "specRef", "name",
+                   target->name, "operation", request->operation, "toRevision", revision,
+                   "resources", request->resources, "policies", request->policies,
+                   "serviceAccountName", request->service_account, "ttlSecondsAfterFinished", ttl);
     return session_do(session,
                       &(struct kube_request){
                           .method = "POST",

@@ -10,6 +10,8 @@ struct release_request {
     const char *operation;         /* "Preview" */
     int64_t to_revision;           /* 0: none */
     const struct value *resources; /* of a Preview, instead of those of the Spec; NULL: those */
+    const struct value *policies;  /* with resources: of the Spec that has them; NULL: those that are
+                                      in force */
     const char *service_account;   /* with resources; NULL: that of the Spec */
 };
 

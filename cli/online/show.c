@@ -21,6 +21,19 @@ static void show_verdict_commands(struct cli *cli, const struct value *release)
     output_line(&cli->out, "next:  kubectl kusion reject %s -n %s --reason WHY", spec, place);
 }
 
+/* The versions of the Spec's sources that it is about. */
+static void show_sources(struct cli *cli, const struct value *list)
+{
+    for (size_t i = 0; i < value_count(list); i++) {
+        const struct value *source = value_at(list, i);
+
+        output_line(&cli->out, "from %s %s, key %s, resourceVersion %s",
+                    object_text(source, "", "kind", NULL), object_text(source, "", "name", NULL),
+                    object_text(source, "", "key", NULL),
+                    object_text(source, "", "resourceVersion", NULL));
+    }
+}
+
 static void show_release(struct cli *cli, const struct value *release)
 {
     struct plan_view view = {cli->options.full, cli->options.show_unchanged};
@@ -46,6 +59,7 @@ static void show_release(struct cli *cli, const struct value *release)
     if (approver)
         output_add(&cli->out, "   approved by %s", approver);
     output_end(&cli->out);
+    show_sources(cli, value_path(release, "status", "sources", NULL));
     plan_view_results(&cli->out, release, &view);
     if (value_path(release, "status", "plan", NULL))
         plan_view_summary(&cli->out, release);

@@ -24,6 +24,7 @@ struct informer {
     struct informer_config config;
     struct kube_watch *watch;
     _Atomic bool is_synced, is_refused;
+    bool is_selecting;
     struct outage outage;
     pthread_mutex_t lock; /* of objects; only the watch's callbacks change them */
     struct strmap objects;
@@ -148,12 +149,18 @@ static void put(struct informer *informer, struct entry *entry)
     }
 }
 
-static void drop(struct informer *informer, const struct entry *gone)
+/* metadata: the last of it. Where the watch was interrupted, that is no more than its name. */
+static void drop(struct informer *informer, const struct value *metadata)
 {
-    _cleanup_free_ struct entry *old = replace(informer, gone->key, NULL);
+    _cleanup_free_ struct entry *gone = entry_new(metadata), *old = NULL;
 
-    if (old)
-        report(informer, gone->key, old, NULL);
+    old = gone ? replace(informer, gone->key, NULL) : NULL;
+    if (!old)
+        return;
+    old->object.is_bypassed = !informer->is_selecting && finalizer_is_set(metadata) &&
+                              !gone->object.deleting &&
+                              str_equal(old->object.uid, gone->object.uid);
+    report(informer, gone->key, old, NULL);
 }
 
 static void fail(struct informer *informer, const struct error *error)
@@ -183,10 +190,7 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
             put(informer, entry);
         break;
     case KUBE_WATCH_DELETED:
-        entry = entry_new(value_get(object, "metadata"));
-        if (entry)
-            drop(informer, entry);
-        free(entry);
+        drop(informer, value_get(object, "metadata"));
         break;
     case KUBE_WATCH_SYNCED:
         atomic_store(&informer->is_synced, true);
@@ -215,6 +219,7 @@ struct informer *informer_new(const struct informer_config *config, struct error
                                       .arg = informer};
 
     informer->config = *config;
+    informer->is_selecting = config->selector.labels || config->selector.fields;
     pthread_mutex_init(&informer->lock, NULL);
     outage_init(&informer->outage, "the first list is not complete");
     strmap_init(&informer->objects);

@@ -30,6 +30,10 @@ struct informer_object {
     bool is_orphan;     /* it is such a Release, and its Spec is not its owner any more */
     char *trigger;      /* value of INFORMER_TRIGGER, else of Flux's annotation; NULL: neither */
     bool is_new;        /* it has not got our finalizer, and the operator did not create it */
+    bool is_bypassed;   /* it went though it had our finalizer, and was not being deleted: a
+                           deletion had looked at it before the finalizer came, and the API server
+                           removes it then. Not told where there is a selector: what leaves that
+                           looks the same */
     char *version;      /* its resourceVersion */
 };
 

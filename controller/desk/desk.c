@@ -21,6 +21,7 @@ struct desk *desk_new(const struct desk_config *config)
     struct desk *desk = NEW(struct desk);
 
     desk->config = *config;
+    desk->since = config->clock ? config->clock->monotonic(config->clock) : 0;
     pthread_mutex_init(&desk->lock, NULL);
     strmap_init(&desk->previews);
     for (enum desk_kind kind = 0; kind < DESK_KINDS; kind++) {
@@ -50,8 +51,12 @@ static void entry_free(struct desk_entry *entry)
     }
     object_version_done(&entry->read);
     object_version_done(&entry->observed);
+    object_version_done(&entry->readiness);
+    free(entry->needs);
+    free(entry->user);
     free(entry->finished);
     free(entry->exported);
+    free(entry->bypassed);
     free(entry->version);
     free(entry->shown);
     free(entry->names);
@@ -123,10 +128,12 @@ struct desk_entry *desk_get(struct desk *desk, enum desk_kind kind, const struct
 
 static bool is_needed(const struct desk_entry *entry)
 {
-    return entry->is_listed || entry->attempt || entry->following || entry->has_landed ||
+    return entry->is_listed || entry->bypassed || entry->attempt || entry->following ||
+           entry->has_landed ||
            entry->asked || entry->documents_of_spec || entry->knows_recorded || entry->n_recorded ||
            entry->was_swept || entry->is_collected || entry->n_previews || entry->n_finished ||
-           entry->asks || entry->documents || entry->finished_of || entry->is_surplus;
+           entry->asks || entry->documents || entry->finished_of || entry->is_surplus ||
+           entry->needs || !LIST_EMPTY(&entry->needed_by);
 }
 
 void desk_tidy(struct desk_entry *entry)

@@ -5,7 +5,7 @@
  *                the try that is under way (controller/reconcile/attempt.h), and its operation
  *   of a Spec    what people ask for (requests.h); which documents are kept of it, and whether its
  *                history is within its limit (documents.c); its Previews that run; its Releases
- *                that have ended (finished.c)
+ *                that have ended (finished.c); which Specs it depends on (dependencies.h)
  *   of a Release the Spec of which it asks for something; its documents; when it ended
  *
  * An entry is there as long as there is anything to know. All of it is in memory: after a restart
@@ -82,8 +82,9 @@ struct object_version {
     int64_t generation;
     bool is_deleting;
     /* Only of desk_observe(): */
-    bool is_new;         /* the operator has not touched it yet */
-    const char *version; /* its resourceVersion; NULL: not known */
+    bool is_new;          /* the operator has not touched it yet */
+    const char *version;  /* its resourceVersion; NULL: not known */
+    const char *bypassed; /* uid NULL: that of a Spec that was bypassed (informer.h); or NULL */
 };
 
 /* now->uid NULL: it is not listed any more. is_asked_for: somebody requested a reconcile, though
@@ -91,6 +92,7 @@ struct object_version {
 void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
                   const struct object_version *now, bool is_asked_for);
 bool desk_lists(struct desk *desk, enum desk_kind kind, const struct spec_key *object);
+bool desk_lists_key(struct desk *desk, enum desk_kind kind, const char *key);
 /* What the condition Ready of a listed Spec says, for the gauge. reason: in static storage. NULL,
  * NULL: nothing. */
 void desk_note_ready(struct desk *desk, const struct spec_key *spec, const char *ready,
@@ -112,6 +114,10 @@ void desk_note_read(struct desk_entry *entry, const struct value *metadata);
 bool desk_is_outdated(struct desk_entry *entry);
 /* Outdated because it was not listed, even if the same object is listed again. */
 bool desk_has_left(struct desk_entry *entry);
+/* The uid of the Spec that was removed past its finalizer, as long as no other has its name, and
+ * its end is not carried out; free(). NULL: there is none. */
+char *desk_bypassed(struct desk_entry *entry);
+void desk_end_bypassed(struct desk_entry *entry);
 /* Why it is outdated, for messages; free() it. */
 char *desk_outdated_by(struct desk_entry *entry);
 /* "superseded by generation 5 of the Spec"; free() it. */

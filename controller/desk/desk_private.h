@@ -2,6 +2,8 @@
 #ifndef CONTROLLER_DESK_DESK_PRIVATE_H
 #define CONTROLLER_DESK_DESK_PRIVATE_H
 
+#include <sys/queue.h>
+
 #include "controller/desk/desk.h"
 #include "controller/desk/following.h"
 #include "controller/desk/requests.h"
@@ -24,6 +26,7 @@ struct desk {
     struct strmap previews;  /* by namespace: struct previews, where some run */
     const char *why_no_more; /* NULL: operations may be begun */
     bool knows_documents;
+    int64_t since; /* ms, monotonic: when it was made */
 };
 
 /* A request, as long as its Release may be read and added again. */
@@ -40,6 +43,12 @@ struct kept {
     struct kept *next, *next_of_spec;
 };
 
+/* A Spec that another one depends on. */
+struct need {
+    struct desk_entry *of, *on;
+    LIST_ENTRY(need) of_on; /* in needed_by */
+};
+
 struct desk_entry {
     struct desk_table *table;
     char *key;   /* "namespace/name" */
@@ -47,11 +56,12 @@ struct desk_entry {
     struct spec_key object;
 
     /* What the watch shows. */
-    bool is_listed;
+    bool is_listed, is_deleting;
     char *version;              /* resourceVersion; NULL: not known */
     bool is_new;                /* and no reconcile has begun since */
     int64_t refused_since;      /* ms, monotonic: answers that are older; 0: there was none */
     const char *ready, *reason; /* of its condition Ready, as labels; NULL: not noted */
+    char *bypassed; /* uid of the one that was removed past its finalizer; NULL: none was */
 
     /* The try. */
     struct attempt *attempt;
@@ -80,6 +90,13 @@ struct desk_entry {
     bool is_collected;
     char *exported; /* NULL: nothing is known */
     unsigned n_previews;
+    bool knows_needs; /* the Spec was read since it was listed */
+    char *user;       /* that it acts as, or NULL */
+    struct need *needs;
+    size_t n_needs;
+    LIST_HEAD(, need) needed_by;
+    bool is_held;                    /* it waits for other Specs */
+    struct object_version readiness; /* uid, and the generation that has become ready */
     struct desk_entry **finished; /* Releases */
     size_t n_finished, finished_capacity;
 
@@ -101,6 +118,10 @@ struct desk_entry *desk_get(struct desk *desk, enum desk_kind kind, const struct
 struct desk_entry *desk_get_key(struct desk *desk, enum desk_kind kind, const char *key);
 /* Frees the entry if there is nothing to know of it. NULL is accepted. */
 void desk_tidy(struct desk_entry *entry);
+
+/* dependencies.c: the watch shows another version of the Spec, or is about to show it no more. */
+void desk_tell_related(struct desk_entry *entry);
+void desk_drop_needs(struct desk_entry *entry);
 
 /* Puts the key into the queue: somebody asks for it. */
 void desk_ask(struct desk_entry *entry);

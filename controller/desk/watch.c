@@ -31,10 +31,14 @@ void desk_note_ready(struct desk *desk, const struct spec_key *spec, const char 
     struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
 
     if (entry && entry->is_listed) {
+        bool is_news = !str_equal(entry->reason, reason);
+
         count_ready(entry, -1);
         entry->ready = ready_label(ready);
         entry->reason = reason;
         count_ready(entry, 1);
+        if (is_news)
+            desk_tell_related(entry);
     }
 }
 
@@ -69,18 +73,26 @@ static bool is_outdated(const struct desk_entry *entry)
 static void list(struct desk_entry *entry, const struct object_version *now)
 {
     entry->is_listed = true;
+    entry->is_deleting = now->is_deleting;
     entry->is_new = entry->is_new || now->is_new;
     free(entry->version);
     entry->version = str_new(now->version);
+    free(TAKE(entry->bypassed)); /* what the earlier one had is this one's */
 }
 
-static void unlist(struct desk_entry *entry)
+static void unlist(struct desk_entry *entry, const struct object_version *now)
 {
     count_ready(entry, -1);
     entry->is_listed = entry->is_new = false;
     entry->ready = entry->reason = NULL;
     entry->refused_since = 0;
+    entry->is_held = entry->is_deleting = false;
     free(TAKE(entry->version));
+    free(TAKE(entry->exported));
+    if (now->bypassed) {
+        free(entry->bypassed);
+        entry->bypassed = str_new(now->bypassed);
+    }
 }
 
 void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
@@ -89,14 +101,19 @@ void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
     LOCKED(&desk->lock);
     struct desk_entry *entry = desk_get_key(desk, kind, key);
 
+    if (!entry)
+        return;
     if (now->uid)
         list(entry, now);
     else
-        unlist(entry);
+        unlist(entry, now);
     entry->has_left = entry->has_left || !now->uid;
     desk_end_rest(entry);
     version_copy(&entry->observed, now);
     entry->was_observed = true;
+    desk_tell_related(entry);
+    if (!now->uid)
+        desk_drop_needs(entry);
     entry->is_asked_for = entry->is_asked_for || is_asked_for;
     if (entry->operation && is_outdated(entry))
         operation_cancel(entry->operation, "Superseded");
@@ -107,6 +124,14 @@ bool desk_lists(struct desk *desk, enum desk_kind kind, const struct spec_key *o
 {
     LOCKED(&desk->lock);
     const struct desk_entry *entry = desk_find(desk, kind, object);
+
+    return entry && entry->is_listed;
+}
+
+bool desk_lists_key(struct desk *desk, enum desk_kind kind, const char *key)
+{
+    LOCKED(&desk->lock);
+    const struct desk_entry *entry = strmap_get(&desk->tables[kind].entries, key);
 
     return entry && entry->is_listed;
 }
@@ -195,6 +220,20 @@ bool desk_has_left(struct desk_entry *entry)
     const struct object_version *read = &entry->read, *observed = &entry->observed;
 
     return entry->has_left && (!observed->uid || str_equal(observed->uid, read->uid));
+}
+
+char *desk_bypassed(struct desk_entry *entry)
+{
+    LOCKED(&entry->table->desk->lock);
+
+    return str_new(entry->bypassed);
+}
+
+void desk_end_bypassed(struct desk_entry *entry)
+{
+    LOCKED(&entry->table->desk->lock);
+
+    free(TAKE(entry->bypassed));
 }
 
 char *desk_superseded_by(int64_t generation)

@@ -4,6 +4,7 @@
 #include "controller/reconcile/apply_release.h"
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/dependencies.h"
 #include "controller/reconcile/drift.h"
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/following.h"
@@ -13,6 +14,7 @@
 #include "controller/reconcile/rejection.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/sources.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 
@@ -84,7 +86,8 @@ static int parse(struct attempt *attempt, struct error *error)
     recorded_digest(run->context, run_source(run), run->spec_digest);
     subject->spec_digest = run->spec_digest[0] ? run->spec_digest : NULL;
     if (run->hold.operation == RELEASE_APPLY && subject->spec_digest)
-        subject->resources = recorded_resources(run->object);
+        subject->resources = recorded_resources(run_source(run));
+    subject->sources = run->hold.operation == RELEASE_APPLY ? run->sources : NULL;
     subject->to_revision = run->hold.to_revision;
     return 0;
 }
@@ -158,9 +161,15 @@ static int begin_as_approved(struct attempt *attempt, struct reconcile_result *r
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
-    struct error failure = {0}, problem = {0};
-    int r;
+    struct error failure = {0}, problem = {0}, no_sources = {0};
+    int r = sources_gather(attempt, &no_sources);
 
+    if (r == SOURCES_UNDER_WAY) {
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING};
+        return 0;
+    }
+    if (r == SOURCES_NEED_MEMORY)
+        return progress_put_off(attempt, result, error);
     operation_log_start(run, RELEASE_APPLY);
     attempt->kind = ATTEMPT_NEW;
     attempt->is_first =
@@ -168,10 +177,18 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
     if (hold_begin(attempt, &failure) < 0)
         return apply_failed(attempt, &failure, result, error);
     run->log.operation = run->hold.operation;
+    if (no_sources.code && run->hold.operation == RELEASE_APPLY)
+        return apply_failed(attempt, &no_sources, result, error);
     if (run_is_settled(run))
         attempt->kind = ATTEMPT_RESYNC;
     if (parse(attempt, &failure) < 0)
         return apply_refused(attempt, &failure, result, error);
+    r = dependencies_await(attempt, result, &failure);
+    if (r > 0)
+        return 0;
+    if (r < 0)
+        return r == ERR_INVALID ? apply_refused(attempt, &failure, result, error)
+                                : apply_failed(attempt, &failure, result, error);
     if (run->policy.needs_approval)
         return begin_as_approved(attempt, result, error);
     if (begin_plan(attempt, &failure) > 0)

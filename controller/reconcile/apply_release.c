@@ -15,6 +15,7 @@ static bool is_of_this(const struct attempt *attempt, const struct release *rele
     /* An earlier Spec of the name had generations, too. */
     return release->operation == hold->operation && release->revision >= hold->revision &&
            release->generation == subject->generation &&
+           (!subject->sources || str_equal(release->spec_digest, subject->spec_digest)) &&
            (!release->spec_uid || str_equal(release->spec_uid, subject->uid));
 }
 
@@ -97,7 +98,7 @@ int apply_record_spec(struct attempt *attempt, struct error *error)
 
     if (run->hold.operation != RELEASE_APPLY || !subject->spec_digest || subject->resources)
         return 0;
-    return recorded_keep(run->context, &subject->key, run->object, subject->spec_digest, error);
+    return recorded_keep(run->context, &subject->key, run_source(run), subject->spec_digest, error);
 }
 
 int apply_begin_release(struct attempt *attempt, struct error *error)

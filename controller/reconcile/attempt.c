@@ -1,5 +1,6 @@
 #include "controller/reconcile/attempt.h"
 
+#include "controller/reconcile/sources.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -108,6 +109,7 @@ void attempt_empty(struct attempt *attempt)
     release_free(TAKE(attempt->release));
     release_free(TAKE(attempt->rejected));
     run_done(&attempt->run);
+    sources_drop(TAKE(attempt->sources));
     operation_free(TAKE(attempt->operation));
     attempt->errand = NULL;
     attempt->is_exported = false;
@@ -161,11 +163,12 @@ static void attempt_free(struct attempt *attempt)
 void attempt_leave(struct attempt *attempt)
 {
     struct desk_entry *entry = attempt->entry;
-    bool stays = attempt->operation || attempt->rests_until || attempt->reservation.ticket ||
+    bool stays = attempt->operation || attempt->sources || attempt->rests_until || attempt->reservation.ticket ||
                  attempt->needed || attempt->to_preview;
 
     if (!attempt->operation) {
-        give_back(attempt);
+        if (!attempt->sources)
+            give_back(attempt);
         run_done(&attempt->run);
         ledger_unref(TAKE(attempt->ledger));
     }

@@ -24,6 +24,8 @@
 #include "controller/reconcile/run.h"
 #include "engine/operation/operation.h"
 
+struct sources;
+
 enum attempt_kind {
     ATTEMPT_NEW,            /* the first one of this generation: it gets a Release */
     ATTEMPT_RETRY,          /* the last one of this generation failed: it gets a Release if it
@@ -42,6 +44,8 @@ struct attempt {
 
     struct reservation reservation; /* of memory, for its operation; the budget's */
 
+    struct sources *sources; /* what gathers its resources (sources.h), before there is an
+                                operation; or NULL */
     struct operation *operation; /* NULL: there is none. Only attempt.c sets it */
     struct errand *errand; /* what the operation does for it (errand.h), which owns it; or NULL */
     bool is_exported;      /* the state file of Terraform is written, or must not be waited for */

@@ -16,6 +16,8 @@
 #include "runtimes/kubernetes/client/group.h"
 
 struct desk;
+struct source_watches;
+struct secret_stores;
 struct store_gate;
 struct quarantine;
 
@@ -29,7 +31,9 @@ struct reconcile_context {
     struct ledgers *ledgers; /* over it */
     struct release_history *history;
     struct desk *desk; /* what is known of each Spec and each Release */
+    struct source_watches *source_watches; /* NULL: sources are read every `interval` alone */
     struct quarantine *quarantine; /* NULL: nobody is held for the process' deaths */
+    const struct secret_stores *secret_stores;
     struct runtime *const *runtimes;
     size_t n_runtimes;
     const struct permit *permit;   /* NULL: everything is allowed */
@@ -43,6 +47,7 @@ struct reconcile_context {
     int64_t max_timeout; /* ms, of a Spec's timeout; 0: any */
     int64_t min_interval, min_retry_interval; /* ms */
     int64_t verify_interval; /* ms between verifications of the values of what is followed */
+    bool no_cross_namespace; /* a Spec may not name objects of other namespaces */
     unsigned char plan_key[HASH_SIZE];
     int64_t (*epoch)(void *arg); /* of the leader */
     void *epoch_arg;

@@ -2,6 +2,7 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/dependents.h"
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/recorded.h"
@@ -43,10 +44,15 @@ static int release_finalizer(struct attempt *attempt, struct reconcile_result *r
     }
     if (is_it && !api_is_deleting(now))
         return begin_anew(attempt, result);
+    if (now && !is_it) /* another has the name by now, and what is kept of it */
+        return 0;
     r = recorded_drop_all(run->context, &run->subject.key, error);
-    /* Another object has the name by now: its finalizer is its own affair. */
     if (r >= 0 && is_it)
         r = finalizer_remove(run->context->client, &ref, value_get(now, "metadata"), NULL, error);
+    if (r >= 0 && run->is_bypassed) {
+        desk_end_bypassed(attempt->entry);
+        *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
+    }
     return r;
 }
 
@@ -233,8 +239,14 @@ static int say_orphaned(const struct run *run, struct ledger *ledger, struct rel
     return 0;
 }
 
+/* In a namespace that goes no Releases can be made, and those of a Spec that is gone go with it. */
+static bool has_no_release(const struct run *run)
+{
+    return run->is_namespace_terminating || run->is_bypassed;
+}
+
 /* Nothing was made, or all is deleted, or left. (A process may have been killed after State went,
- * and before the Release said so.) In a namespace that goes there are no Releases. */
+ * and before the Release said so.) */
 static int forget(struct run *run, struct ledger *ledger, struct error *error)
 {
     _cleanup_(release_free_p) struct release *latest = NULL;
@@ -242,7 +254,7 @@ static int forget(struct run *run, struct ledger *ledger, struct error *error)
 
     if (r < 0)
         return r;
-    if (run->is_namespace_terminating)
+    if (has_no_release(run))
         return orphan(run, ledger, error);
     r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
     if (r < 0)
@@ -316,7 +328,7 @@ static int begin_release(struct attempt *attempt, struct error *error)
     _cleanup_(release_free_p) struct release *latest = NULL;
     int r;
 
-    if (run->is_namespace_terminating) {
+    if (has_no_release(run)) {
         attempt->revision = last_revision(run, operation_ledger(attempt->operation)) + 1;
         return 0;
     }
@@ -401,6 +413,20 @@ static size_t count_records(struct ledger *ledger)
     return count;
 }
 
+/* Of a Spec that was removed past its finalizer: it began an operation, or State would be its own
+ * now. Else what State has was left by an earlier one, and is for the next. */
+static bool has_begun(const struct run *run, struct ledger *ledger)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+    bool has;
+
+    ledger_head(ledger, &arena, &head);
+    has = str_equal(head.operation_uid ? head.operation_uid : head.spec_uid, run->uid);
+    arena_done(&arena);
+    return has;
+}
+
 /* 0 without an operation: there is nothing to delete any more. 1: there is no memory for one. */
 static int take_down(struct attempt *attempt, struct error *error)
 {
@@ -409,7 +435,7 @@ static int take_down(struct attempt *attempt, struct error *error)
     struct recall recall = {0};
     int r = open_state(run, &ledger, error);
 
-    if (r < 0)
+    if (r < 0 || (run->is_bypassed && !has_begun(run, ledger)))
         return r;
     if (run->is_unreadable)
         recall_policy(run, ledger);
@@ -418,7 +444,7 @@ static int take_down(struct attempt *attempt, struct error *error)
     if (r >= 0)
         r = api_namespace_terminating(run->context, run->subject.key.namespace_name, run->cancel,
                                       &run->is_namespace_terminating, error);
-    if (r >= 0 && !is_to_be_orphaned(&run->policy))
+    if (r >= 0 && !is_to_be_orphaned(&run->policy) && !run->is_bypassed)
         r = read_lost(attempt, ledger, &recall, error);
     if (r < 0) {
         recall_done(&recall);
@@ -441,6 +467,9 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
     if (!finalizer_is_set(value_get(run->object, "metadata")))
         return 0;
     operation_log_start(run, RELEASE_DESTROY);
+    r = is_to_be_orphaned(&run->policy) ? 0 : dependents_await(attempt, result, error);
+    if (r)
+        return r < 0 ? r : 0;
     r = take_down(attempt, &failure);
     if (r < 0)
         return deletion_hold(attempt, &failure, NULL, result, error);

@@ -4,6 +4,7 @@
 
 #include "controller/reconcile/spec_context.h"
 #include "controller/reconcile/spec_export.h"
+#include "controller/reconcile/spec_secrets.h"
 #include "controller/reconcile/spec_takeover.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -35,8 +36,14 @@ static int gather(struct errand *errand, struct operation *operation)
 {
     const struct run *run = &errand->run;
     struct runtime_scope scope = {0};
+    struct secret_source *secrets = spec_secrets_new(run);
     int r = spec_context_read(run, &scope, &errand->problem);
 
+    /* A secret store that is down holds only what needs the context. */
+    if (r >= 0 && !scope.context_error.code)
+        spec_secrets_resolve(run, secrets, &scope.context, &scope.context_error);
+    if (secrets)
+        operation_use_secrets(operation, secrets);
     if (r >= 0)
         operation_set_context(operation, scope.context, &scope.context_error);
     value_unref(scope.context);
@@ -73,6 +80,7 @@ static struct errand *errand_new(const struct attempt *attempt)
                                .source = value_ref(run->source),
                                .uid = str_new(run->uid),
                                .has_own_resources = run->has_own_resources,
+                               .looks_up_nothing = run->looks_up_nothing,
                                .is_namespace_terminating = run->is_namespace_terminating};
     run_read_policy(&errand->run);
     return errand;
@@ -93,8 +101,9 @@ void errand_plan(struct attempt *attempt, struct recall *recall)
 
     progress_begin(attempt);
     if (!recall->is_needed && !value_path(run->object, "spec", "contextFrom", NULL) &&
-        !(attempt->spec && spec_takeover_is_wanted(run))) {
+        !spec_secrets_are_in_context(run) && !(attempt->spec && spec_takeover_is_wanted(run))) {
         attempt->knows_state = true;
+        operation_use_secrets(attempt->operation, attempt->spec ? spec_secrets_new(run) : NULL);
         operation_plan(attempt->operation, TAKE(attempt->spec));
         return;
     }

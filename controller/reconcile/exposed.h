@@ -7,7 +7,9 @@
 
 #include "engine/base/value.h"
 
-/* The message for the condition SecretsInClear: how many Secrets, and the ids of the first.
+/* Those of ConfigMaps that it names (`resourcesFrom`) count as in the Spec; those of Secrets do not.
+ *
+ * The message for the condition SecretsInClear: how many Secrets, and the ids of the first.
  * resources: those of a Spec, perhaps not valid. free(). NULL: there is no such Secret. */
 char *exposed_secrets(const struct value *resources);
 

@@ -7,6 +7,7 @@
 void hold_done(struct hold *hold)
 {
     free(hold->spec_uid);
+    free(hold->sources);
     free(hold->spec_digest);
     free(hold->request);
     free(hold->requested_at);
@@ -22,10 +23,13 @@ const char *hold_reason(const struct hold *hold)
     return hold->operation == RELEASE_DESTROY ? "Destroyed" : "RolledBack";
 }
 
-bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation)
+bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation,
+                      const char *sources)
 {
+    bool is_known = hold->sources && *sources;
+
     return hold->operation != RELEASE_APPLY && hold->generation == generation &&
-           str_equal(hold->spec_uid, spec_uid);
+           str_equal(hold->spec_uid, spec_uid) && (!is_known || str_equal(hold->sources, sources));
 }
 
 /* ---- In State ---- */
@@ -34,13 +38,14 @@ static const struct value *hold_to_value(const struct hold *hold)
 {
     _cleanup_value_ const struct value *shown = hold->shown ? value_pack("I", hold->shown) : NULL;
 
-    return value_pack("{s:s, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:v?, s:v?}",
-                      "operation", release_operation_name(hold->operation), "specUid",
-                      hold->spec_uid, "generation", hold->generation, "revision", hold->revision,
-                      "toRevision", hold->to_revision, "specDigest", hold->spec_digest, "request",
-                      hold->request, "requestedAt", hold->requested_at, "requestVersion",
-                      hold->request_version, "cause", hold->cause, "requestName",
-                      hold->request_name, "shown", shown, "before", hold->before);
+    return value_pack(
+        "{s:s, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:v?, s:v?, s:s?}",
+        "operation", release_operation_name(hold->operation), "specUid", hold->spec_uid,
+        "generation", hold->generation, "revision", hold->revision, "toRevision", hold->to_revision,
+        "specDigest", hold->spec_digest, "request", hold->request, "requestedAt",
+        hold->requested_at, "requestVersion", hold->request_version, "cause", hold->cause,
+        "requestName", hold->request_name, "shown", shown, "before", hold->before, "sources",
+        hold->sources);
 }
 
 static int from_value(const struct value *value, struct hold *ret, struct error *error)
@@ -63,7 +68,8 @@ static int from_value(const struct value *value, struct hold *ret, struct error 
                          .cause = str_new(value_get_string(value, "cause")),
                          .request_name = str_new(value_get_string(value, "requestName")),
                          .shown = value_int(value_get(value, "shown"), 0),
-                         .before = value_ref(value_get(value, "before"))};
+                         .before = value_ref(value_get(value, "before")),
+                         .sources = str_new(value_get_string(value, "sources"))};
     return 0;
 }
 

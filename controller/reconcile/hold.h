@@ -1,5 +1,6 @@
 /*
- * A hold: not the Spec is in force, but something else, until the Spec's generation changes.
+ * A hold: not the Spec is in force, but something else, until the Spec's generation changes, or the
+ * contents of its sources (sources.h) do.
  *
  *   Rollback   the Spec of an earlier revision, as it was recorded (recorded.h)
  *   Destroy    nothing: all of the Spec's resources are deleted
@@ -19,17 +20,18 @@ struct hold {
     enum release_operation operation; /* RELEASE_APPLY: there is no hold; nothing else is set */
     char *spec_uid;                   /* of the Spec */
     int64_t generation;               /* of the Spec, which it holds */
+    char *sources; /* the digest of its sources then; NULL: it has none, or they were not known */
     int64_t revision;    /* that carries it out. Later ones are corrections of drift under it */
     int64_t to_revision; /* Rollback: whose Spec is in force */
     char *spec_digest;   /* Rollback: the recorded Spec; Destroy: NULL */
     char *request;       /* uid of the Release by which a person asked for it; NULL: remediation */
     char *requested_at;  /* creationTimestamp of that Release; NULL: remediation */
-    char *request_name; /* of that Release; NULL: remediation, or State of an earlier version */
-    int64_t shown; /* the revision that showed its plan for approval; 0: none yet */
+    char *request_name;  /* of that Release; NULL: remediation, or State of an earlier version */
+    int64_t shown;       /* the revision that showed its plan for approval; 0: none yet */
     const struct value *before; /* the hold in State that this one takes the place of, which is in
                                    force again when the request is withdrawn; NULL: none */
-    char *request_version; /* resourceVersion of that Release when it was read first; NULL */
-    char *cause;         /* remediation: what failed, for messages; NULL */
+    char *request_version;      /* resourceVersion of that Release when it was read first; NULL */
+    char *cause;                /* remediation: what failed, for messages; NULL */
 };
 /* All strings are owned. */
 void hold_done(struct hold *hold);
@@ -39,7 +41,9 @@ const char *hold_reason(const struct hold *hold);
 
 /* Reads what State has, in force or not. ERR_CORRUPT. */
 int hold_read(struct ledger *ledger, struct hold *ret, struct error *error);
-bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation);
+/* sources: the digest as it is now; "": not known, and then they count as the same. */
+bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation,
+                      const char *sources);
 /* It is durable when this returns 0. */
 int hold_write(struct ledger *ledger, const struct hold *hold, struct error *error);
 

@@ -165,7 +165,8 @@ static struct hold hold_new(const struct run *run, enum release_operation operat
 {
     return (struct hold){.operation = operation,
                          .spec_uid = str_new(run->uid),
-                         .generation = run->subject.generation};
+                         .generation = run->subject.generation,
+                         .sources = run->sources_digest[0] ? str_new(run->sources_digest) : NULL};
 }
 
 /* The revision that carries it out, and durably so. What an earlier operation began is over. */
@@ -228,7 +229,7 @@ static int accept(struct attempt *attempt, const struct request *request, struct
     next.requested_at = str_new(request->created);
     next.request_version = str_new(request->version);
     next.request_name = str_new(request->release);
-    if (hold_is_in_force(hold, run->uid, run->subject.generation))
+    if (hold_is_in_force(hold, run->uid, run->subject.generation, run->sources_digest))
         next.before = hold_before(hold, run_last_applied(run));
     if (r >= 0)
         r = put_in_force(attempt, attempt->ledger, &next, latest, why, error);
@@ -246,7 +247,8 @@ static bool is_overtaken(const struct run *run, const struct request *request,
 {
     int by_second;
 
-    if (!hold_is_in_force(hold, run->uid, run->subject.generation) || !hold->requested_at)
+    if (!hold_is_in_force(hold, run->uid, run->subject.generation, run->sources_digest) ||
+        !hold->requested_at)
         return false;
     by_second = strcmp(request->created, hold->requested_at);
     if (by_second)
@@ -265,7 +267,7 @@ static int answer(struct attempt *attempt, const struct request *request, struct
         return cancel_request(attempt, request, "a later one was carried out", error);
     if (!str_equal(hold->request, request->uid))
         return accept(attempt, request, hold, error);
-    if (!hold_is_in_force(hold, run->uid, run->subject.generation))
+    if (!hold_is_in_force(hold, run->uid, run->subject.generation, run->sources_digest))
         return cancel_outdated(attempt, request, error);
     return say_as_its_record(attempt, request, hold, error);
 }
@@ -309,7 +311,7 @@ int hold_begin(struct attempt *attempt, struct error *error)
     if (r < 0)
         return r;
     /* An older State has the hold that was in force before the one that the status tells of. */
-    if (!hold_is_in_force(&hold, run->uid, run->subject.generation) ||
+    if (!hold_is_in_force(&hold, run->uid, run->subject.generation, run->sources_digest) ||
         (hold.revision < run_last_applied(run) && !recall_is_whole(run, attempt->ledger)))
         return check_state_lost(run, error);
     run->hold = hold;

@@ -124,10 +124,10 @@ static int find_before(const struct run *run, const char *in_force,
 /* The digest of the Spec that is in force; "": none is. */
 static void digest_in_force(const struct run *run, const struct hold *hold, char ret[HASH_HEX_SIZE])
 {
-    if (hold_is_in_force(hold, run->uid, run->subject.generation))
+    if (hold_is_in_force(hold, run->uid, run->subject.generation, run->sources_digest))
         str_copy(ret, HASH_HEX_SIZE, hold->spec_digest ? hold->spec_digest : "");
     else
-        recorded_digest(run->context, run->object, ret);
+        recorded_digest(run->context, run_source(run), ret);
 }
 
 int hold_choose_revision(const struct run *run, int64_t asked, const struct hold *now,
@@ -177,6 +177,7 @@ int hold_take_source(struct run *run, struct error *error)
 
     if (run->hold.operation != RELEASE_ROLLBACK)
         return 0;
+    value_unref(TAKE(run->source));
     r = recorded_apply(run->context, &run->subject.key, run->hold.spec_digest, NULL, run->object,
                        run->cancel, &run->source, &problem);
     if (r == ERR_NOT_FOUND)

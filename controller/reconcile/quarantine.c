@@ -267,6 +267,12 @@ void quarantine_free(struct quarantine *quarantine)
 
 /* ---- In between ---- */
 
+static void remove_key(struct quarantine *quarantine, struct suspect *suspect)
+{
+    suspects_remove(&quarantine->suspects, suspect);
+    quarantine->changes += suspect != NULL;
+}
+
 void quarantine_explain(struct error *ret, const char *kind)
 {
     err_set(ret, ERR_INTERNAL, QUARANTINED,
@@ -295,6 +301,24 @@ void quarantine_tick(struct quarantine *quarantine, size_t ready)
     pthread_mutex_unlock(&quarantine->lock);
     if (!is_known)
         begin(quarantine);
+}
+
+void quarantine_forget_absent(struct quarantine *quarantine,
+                              bool (*is_there)(void *arg, const char *key), void *arg)
+{
+    struct suspects *suspects;
+
+    if (!quarantine)
+        return;
+    pthread_mutex_lock(&quarantine->lock);
+    suspects = &quarantine->suspects;
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&suspects->by_key, e));) {
+        struct suspect *suspect = e->value;
+
+        if (suspect->phase == SUSPECT_WAITS && !is_there(arg, suspect->key))
+            remove_key(quarantine, suspect);
+    }
+    pthread_mutex_unlock(&quarantine->lock);
 }
 
 /* With the lock. Others come first. */
@@ -361,12 +385,6 @@ bool quarantine_enter(struct quarantine *quarantine, const char *key, bool was_h
     result = enter(quarantine, key, was_held);
     pthread_mutex_unlock(&quarantine->lock);
     return result;
-}
-
-static void remove_key(struct quarantine *quarantine, struct suspect *suspect)
-{
-    suspects_remove(&quarantine->suspects, suspect);
-    quarantine->changes += suspect != NULL;
 }
 
 void quarantine_leave(struct quarantine *quarantine, const char *key, bool has_ended)

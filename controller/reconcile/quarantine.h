@@ -42,6 +42,8 @@
 #define QUARANTINE_DEATHS 3
 #define QUARANTINED       "Quarantined" /* the reason */
 
+#define QUARANTINE_RELEASE "release:" /* begins the key of a Release; that of a Spec is bare */
+
 struct quarantine;
 
 struct quarantine_config {
@@ -63,6 +65,11 @@ DEFINE_CLEANUP(struct quarantine *, quarantine_free)
 /* From time to time: records what has ended. ready: how many keys are ready to be reconciled,
  * of Specs and of Releases; SIZE_MAX: it is not known yet which there are. */
 void quarantine_tick(struct quarantine *quarantine, size_t ready);
+
+/* Once it is known which objects there are: who waits and is not there any more is forgotten.
+ * is_there: asked with the lock. */
+void quarantine_forget_absent(struct quarantine *quarantine,
+                              bool (*is_there)(void *arg, const char *key), void *arg);
 
 /* Why an object is held, with a hint where to look. kind: "Spec", say. */
 void quarantine_explain(struct error *ret, const char *kind);

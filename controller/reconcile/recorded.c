@@ -5,18 +5,26 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
 #include "engine/state/compress.h"
 
 /* ---- Content ---- */
 
 static const char *const fields[] = {"resources", "secretStore", "context"};
 
+/* Pointers to what is sensitive, because it came from a Secret (sources.h): JSON does not tell. */
+#define SENSITIVE "sensitive"
+
 static const struct value *content_of(const struct value *object)
 {
     const struct value *spec = value_get(object, "spec");
+    _cleanup_value_ const struct value *content =
+        value_pack("{s:v?, s:v?, s:v?}", fields[0], value_get(spec, fields[0]), fields[1],
+                   value_get(spec, fields[1]), fields[2], value_get(spec, fields[2]));
+    _cleanup_value_ const struct value *paths =
+        value_has_sensitive(content) ? value_sensitive_paths(content) : NULL;
 
-    return value_pack("{s:v?, s:v?, s:v?}", fields[0], value_get(spec, fields[0]), fields[1],
-                      value_get(spec, fields[1]), fields[2], value_get(spec, fields[2]));
+    return paths ? value_with(content, SENSITIVE, paths) : value_ref(content);
 }
 
 static void digest_content(const struct reconcile_context *context, const struct value *object,
@@ -84,6 +92,8 @@ static bool may_be_secret(const struct value *content)
 {
     const struct value *resources = value_get(content, fields[0]);
 
+    if (value_get(content, SENSITIVE))
+        return true;
     for (size_t i = 0; i < value_count(resources); i++)
         if (is_secret(value_at(resources, i)))
             return true;
@@ -137,8 +147,13 @@ static int encode(const struct value *object, struct document *ret, struct error
 static int decode(const struct document *document, const struct value **ret, struct error *error)
 {
     const struct buf *part = document->secret.length ? &document->secret : &document->open;
+    _cleanup_value_ const struct value *content = NULL;
+    int r = value_expand(part->data, part->length, &content, error);
+    const struct value *sensitive = value_get(content, SENSITIVE);
 
-    return value_expand(part->data, part->length, ret, error);
+    if (r >= 0)
+        *ret = sensitive ? value_mark_paths(content, sensitive) : value_ref(content);
+    return r;
 }
 
 int recorded_keep(const struct reconcile_context *context, const struct spec_key *spec,

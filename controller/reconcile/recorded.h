@@ -15,6 +15,8 @@
  * (release_head.spec_digest); it is also the document's name. People may create Releases, but
  * without the key they cannot make up resources that have a digest.
  *
+ * Resources of `resourcesFrom` (sources.h) are among them, and so is what of them is sensitive.
+ *
  * Thread-safe.
  */
 #ifndef CONTROLLER_RECONCILE_RECORDED_H

@@ -10,8 +10,10 @@
 #include "controller/reconcile/preview_wait.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/sources.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/spec/preview_policies.h"
 #include "runtimes/kubernetes/history/history.h"
 
 /* ---- Telling ---- */
@@ -287,6 +289,7 @@ static const struct value *with_own_resources(const struct attempt *attempt,
 {
     static const char *const carried[] = {"resources", "serviceAccountName"};
     const struct spec_key *key = &attempt->run.subject.key;
+    const struct value *policies = value_get(attempt->release->spec, "policies");
     const struct value *object =
         stored
             ? value_ref(stored)
@@ -301,6 +304,14 @@ static const struct value *with_own_resources(const struct attempt *attempt,
 
         if (!next)
             continue;
+        value_unref(object);
+        object = next;
+    }
+    if (policies) {
+        _cleanup_value_ const struct value *fields =
+            preview_with_policies(value_get(object, "spec"), policies);
+        const struct value *next = value_with(object, "spec", fields);
+
         value_unref(object);
         object = next;
     }
@@ -324,6 +335,7 @@ static int load_spec(struct attempt *attempt, struct error *error)
     if (r < 0 && r != ERR_NOT_FOUND)
         return err_copy(error, &absent);
     run->has_own_resources = has_own_resources(attempt);
+    run->looks_up_nothing = true;
     run->object = has_own_resources(attempt) ? with_own_resources(attempt, stored) : TAKE(stored);
     return 0;
 }
@@ -341,6 +353,11 @@ static int parse_spec(struct attempt *attempt, struct error *error)
     run_read_policy(run);
     if (to_revision)
         r = hold_preview_revision(run, to_revision, error);
+    else
+        r = sources_gather(attempt, error);
+    if (r)
+        return r;
+    subject->sources = run->sources;
     if (r >= 0)
         r = run_parse(run, &attempt->spec, error);
     if (r < 0)
@@ -356,7 +373,7 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 /* Specs have keys without a prefix. */
 static char *quarantine_key(const struct attempt *attempt)
 {
-    return str_printf("release:%s", desk_key(attempt->entry, NULL));
+    return str_printf(QUARANTINE_RELEASE "%s", desk_key(attempt->entry, NULL));
 }
 
 /* 1: it fails for good, because the process died over it. */
@@ -380,24 +397,32 @@ static int keep_out(struct attempt *attempt, struct error *error)
 
 /* ---- Beginning ---- */
 
-/* It goes on by itself. 1: there is no memory for it. */
+/* It goes on by itself, with an operation, or (SOURCES_UNDER_WAY) with its sources. */
 static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(run_operation_done) struct run_operation operation = {0};
     int r = parse_spec(attempt, error);
 
-    if (r < 0)
+    if (r)
         return r;
     run_operation_init(&operation, run);
     operation.config.scope.thorough = true;
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r > 0)
-        return r;
+        return SOURCES_NEED_MEMORY;
     operation_log_begin(run, 0, attempt->release->phase == PHASE_PREVIEWING);
     if (r == 0)
         errand_plan(attempt, &(struct recall){0});
     return r;
+}
+
+/* The Release is read again when they are there. */
+static int wait_for_sources(struct attempt *attempt, struct reconcile_result *result)
+{
+    release_free(TAKE(attempt->release));
+    *result = (struct reconcile_result){.kind = RECONCILE_WAITING};
+    return 0;
 }
 
 static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -410,6 +435,8 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         return 0;
     *result = (struct reconcile_result){.kind = RECONCILE_DONE};
     r = load_release(attempt, result, &problem, error);
+    if (!attempt->release)
+        sources_drop(TAKE(attempt->sources));
     if (r < 0 || !attempt->release)
         return r;
     *result = look_again;
@@ -432,6 +459,8 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     if (r)
         return r < 0 ? r : 0;
     r = begin_plan(attempt, &problem);
+    if (r == SOURCES_UNDER_WAY)
+        return wait_for_sources(attempt, result);
     if (r > 0)
         return preview_wait_for_memory(attempt, result, error);
     return r < 0 ? fail(attempt, &problem, error) : 0;
@@ -522,7 +551,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
     _cleanup_free_ char *key = quarantine_key(attempt);
-    bool had_operation = attempt->operation;
+    bool had_operation = attempt->operation || attempt->sources;
     int64_t after = had_operation ? 0 : quarantine_wait(context->quarantine, key);
     int r;
 
@@ -531,7 +560,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         return 0;
     }
     r = advance(attempt, context, cancel, result, error);
-    if (!attempt->operation)
+    if (!attempt->operation && !attempt->sources)
         quarantine_leave(context->quarantine, key, had_operation && attempt_came_to_end(r, result));
     return r;
 }

@@ -210,10 +210,12 @@ static int create(const struct reconcile_context *context, const struct release_
     return r;
 }
 
-static bool is_to_go_on(const struct release *release, const struct release_head *head)
+static bool is_to_go_on(const struct release *release, const struct release_head *head,
+                        bool has_sources)
 {
     return release->operation == head->operation && release->generation == head->generation &&
            (!release->spec_uid || str_equal(release->spec_uid, head->spec_uid)) &&
+           (!has_sources || str_equal(release->spec_digest, head->spec_digest)) &&
            !release_phase_is_terminal(release->phase);
 }
 
@@ -232,7 +234,7 @@ static int begin_at(const struct reconcile_context *context, const struct releas
     /* Taken, or it may have been made all the same. */
     if ((r == ERR_EXISTS || r == ERR_UNAVAILABLE || r == ERR_TIMEOUT) &&
         load(context, &subject->key, revision, NULL, &there, NULL) >= 0 &&
-        is_to_go_on(there, &head)) {
+        is_to_go_on(there, &head, subject->sources)) {
         *ret = TAKE(there);
         return 0;
     }
@@ -300,6 +302,9 @@ static const struct value *status_with_phase(const struct release_subject *subje
     set_first(&status, "project", subject->project);
     set_first(&status, "stack", subject->stack);
     set_first(&status, "workspace", subject->workspace);
+    if (subject->sources && !value_get(status, "sources") &&
+        (!release->revision || str_equal(release->spec_digest, subject->spec_digest)))
+        set(&status, "sources", value_ref(subject->sources));
     if (release->revision)
         set(&status, "revision", value_pack("I", release->revision));
     /* Its own: it may be a later one that cancels it. */

@@ -22,6 +22,8 @@ struct release_subject {
     const char *project, *stack, *workspace; /* NULL: not known */
     const char *spec_digest; /* of what is applied (recorded.h); NULL: nothing is recorded */
     const struct value *resources; /* what is applied, if the Release is to have it; borrowed */
+    const struct value *sources; /* of what is applied, as the Release records them (spec_spec_source.h);
+                                    borrowed. NULL: it has none */
     int64_t to_revision;     /* of a Rollback; 0: it is none */
 };
 

@@ -348,7 +348,7 @@ bool report_timed_out(const struct operation_results *results)
             (result->status == RESULT_CANCELLED && result->error->code == ERR_TIMEOUT))
             return true;
     }
-    return false;
+    return results->is_late;
 }
 
 bool report_needs_plan(const struct operation_results *results)

@@ -16,6 +16,7 @@ void run_done(struct run *run)
 {
     value_unref(run->object);
     value_unref(run->source);
+    value_unref(run->sources);
     hold_done(&run->hold);
     free(run->uid);
     free(run->trigger);
@@ -25,6 +26,17 @@ void run_done(struct run *run)
     free(run->unfollowed);
     release_approval_done(&run->approval);
     *run = (struct run){0};
+}
+
+/* To the cluster of its kubeConfig, in which it acts as an account only if it names one. A
+ * reference; NULL: its own cluster. */
+static const struct value *connection_of(const struct run *run)
+{
+    const struct value *kube_config = value_path(run->object, "spec", "kubeConfig", NULL);
+
+    return kube_config ? value_pack("{s:v, s:s?}", "kubeConfig", kube_config, "serviceAccountName",
+                                    run->policy.service_account)
+                       : NULL;
 }
 
 static void make_plan_key(struct run *run)
@@ -169,9 +181,15 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
 
         types[i] = (struct spec_type){runtime->ops->type, runtime->ops->check, runtime};
     }
-    r = spec_parse(run_source(run), &(struct spec_options){types, context->n_runtimes}, ret,
-                   &problems, error);
+    r = spec_parse(run_source(run),
+                   &(struct spec_options){.types = types,
+                                          .n_types = context->n_runtimes,
+                                          .no_cross_namespace = context->no_cross_namespace,
+                                          .has_sources = true},
+                   ret, &problems, error);
     problems_done(&problems);
+    if (r >= 0)
+        (*ret)->shared_memory = run->source_memory;
     return r;
 }
 
@@ -210,6 +228,7 @@ void run_operation_init(struct run_operation *operation, const struct run *run)
 
     *operation = (struct run_operation){0};
     operation->identity = account ? value_pack("{s:s}", "serviceAccountName", account) : NULL;
+    operation->connection = connection_of(run);
     operation->config = (struct operation_config){
         .clock = context->clock,
         .executor = context->executor,
@@ -221,8 +240,10 @@ void run_operation_init(struct run_operation *operation, const struct run *run)
         .scope = {.key = run->subject.key,
                   .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
                   .identity = operation->identity,
+                  .connection = operation->connection,
                   .context = value_path(run_source(run), "spec", "context", NULL),
                   .force = run->policy.force,
+                  .objects = run->policy.objects,
                   .terminating = run->is_namespace_terminating,
                   .is_foreign = run->has_own_resources},
         .spec_created_at = run_spec_created_at(run),
@@ -241,6 +262,7 @@ void run_operation_init(struct run_operation *operation, const struct run *run)
 void run_operation_done(struct run_operation *operation)
 {
     value_unref(operation->identity);
+    value_unref(operation->connection);
     value_unref(operation->extensions);
 }
 

@@ -29,15 +29,21 @@ struct run {
     struct release_subject subject; /* its key and generation; strings are borrowed */
     const struct value *object;     /* the custom resource; a reference, or NULL */
     bool is_unreadable;             /* object is its metadata alone */
+    bool is_bypassed;               /* the Spec was removed past its finalizer: object is made up */
     struct hold hold;               /* in force; its operation is that of the run. RELEASE_APPLY:
                                        the Spec itself is in force */
     const struct value *source;     /* what is applied in place of `object`; NULL: `object` */
+    const struct value *sources; /* what a Release records of `resourcesFrom`; a reference, or NULL */
+    char sources_digest[HASH_HEX_SIZE]; /* of their contents (sources.h); "": there are none, or
+                                           they could not be read */
+    size_t source_memory; /* bytes of documents that `source` shares */
     char spec_digest[HASH_HEX_SIZE]; /* of what is applied (recorded.h); "": nothing is recorded */
     char *uid;                      /* of the object; or NULL */
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
     struct release_approval approval; /* in the object as it was read */
     char *changed_at; /* when its spec was written last, RFC 3339; or NULL */
     bool has_own_resources; /* a Preview: `object` has resources that the Release carries */
+    bool looks_up_nothing;  /* a Preview: it looks up no secrets (spec_secrets.h) */
     bool is_namespace_terminating;
     struct spec_policy policy;
     unsigned char plan_key[HASH_SIZE]; /* of digests of plans: the context's, for run_account(). So
@@ -63,6 +69,7 @@ struct run_status {
     bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
     bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
     bool is_held;      /* Ready is False because of a hold: that is no failure */
+    bool waits;        /* Ready is False, as other Specs come first: that is no failure */
     bool is_quiet;     /* the message is no news: no Event */
     bool counts_failure; /* into status.failures */
     int64_t attempted, applied;              /* revisions; 0: as before */
@@ -148,6 +155,10 @@ int64_t run_last_attempted(const struct run *run);
 /* status.unfinishedRevision: one that was being applied, or rolled back to; 0: none. */
 int64_t run_unfinished(const struct run *run);
 
+/* The generation of a Spec that has become ready, and is not held by a Rollback or a Destroy; 0:
+ * none. What comes later in the same generation does not change it. */
+int64_t run_ready_generation_of(const struct value *object);
+
 /* The custom resource whose resources are applied; borrowed. */
 const struct value *run_source(const struct run *run);
 /* Parses run_source() as a Spec of the types that the context's runtimes have. */
@@ -166,7 +177,8 @@ int64_t run_spec_created_at(const struct run *run);
 /* What operations on the Spec's behalf are made of, the table's own parts aside. */
 struct run_operation {
     struct operation_config config;
-    const struct value *identity, *extensions; /* which it borrows; references, or NULL */
+    const struct value *identity, *connection, *extensions; /* which it borrows; references, or
+                                                               NULL */
 };
 /* With the Spec's own `context`: what `contextFrom` names comes later (errand.h). */
 void run_operation_init(struct run_operation *operation, const struct run *run);

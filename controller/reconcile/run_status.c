@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "controller/core/workqueue.h"
+#include "controller/desk/dependencies.h"
 #include "controller/desk/desk.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/corrections.h"
@@ -35,8 +36,13 @@ static const struct value *ready_of(const struct run *run)
 
 static bool is_of_this_generation(const struct run *run)
 {
-    return value_int(value_get(status_of(run), "observedGeneration"), -1) ==
-           run->subject.generation;
+    const struct value *status = status_of(run);
+    const char *observed = value_get_string(status, "observedSources");
+
+    /* A hold does not depend on the sources. */
+    return value_int(value_get(status, "observedGeneration"), -1) == run->subject.generation &&
+           (run->hold.operation != RELEASE_APPLY ||
+            str_equal(observed ? observed : "", run->sources_digest));
 }
 
 static bool says_something_new(const struct run *run, const struct verdict *verdict)
@@ -100,6 +106,19 @@ bool run_is_settled(const struct run *run)
 int64_t run_last_applied(const struct run *run)
 {
     return value_int(value_get(status_of(run), "lastAppliedRevision"), 0);
+}
+
+int64_t run_ready_generation_of(const struct value *object)
+{
+    const struct value *status = value_get(object, "status"), *ready;
+
+    if (value_get(status, "readyGeneration"))
+        return value_int(value_get(status, "readyGeneration"), 0);
+    /* Written by a version that did not have it. */
+    ready = conditions_find(value_get(status, "conditions"), "Ready");
+    return str_equal(value_get_string(ready, "status"), "True")
+               ? value_int(value_get(ready, "observedGeneration"), 0)
+               : 0;
 }
 
 int64_t run_failures(const struct run *run)
@@ -206,6 +225,9 @@ static void add_duration(struct value_builder *b, const char *key, int64_t ms)
 static const struct value *policy_value(const struct run *run)
 {
     static const char *const deletion[] = {"MirrorPrune", "Delete", "WaitForTermination", "Orphan"};
+    static const char *const adoption[] = {[ADOPT_IF_UNOWNED] = "AdoptIfUnowned",
+                                           [ADOPT_MATCHING] = "MustMatch",
+                                           [ADOPT_ALL] = "AdoptAll"};
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct spec_policy *policy = &run->policy;
     const char *account = run_account(run);
@@ -238,6 +260,14 @@ static const struct value *policy_value(const struct run *run)
     add_duration(b, "interval", policy->interval);
     add_duration(b, "retryInterval", policy->retry_interval);
     add_duration(b, "timeout", policy->timeout);
+    value_key(b, "conflictPolicy");
+    value_add_string(b, policy->objects.yields ? "Fail" : "Force");
+    value_key(b, "adoptionPolicy");
+    value_add_string(b, adoption[policy->objects.adoption]);
+    if (policy->max_deletions >= 0) {
+        value_key(b, "maxDeletions");
+        value_add_int(b, policy->max_deletions);
+    }
     value_key(b, "revisionHistoryLimit");
     value_add_int(b, policy->history_limit);
     value_end_object(b);
@@ -264,7 +294,18 @@ static void drop(const struct value **object, const char *key)
 
 static bool is_bad_news(const struct run_status *status)
 {
-    return str_equal(status->verdict.ready, "False") && !status->is_suspended && !status->is_held;
+    return str_equal(status->verdict.ready, "False") && !status->is_suspended &&
+           !status->is_held && !status->waits;
+}
+
+/* A suspended Spec that was ready counts as it is. */
+static void set_ready_generation(const struct run *run, const struct run_status *status,
+                                 const struct value **next)
+{
+    if (str_equal(status->verdict.ready, "True"))
+        set(next, "readyGeneration", value_pack("I", run->subject.generation));
+    else if (status->is_held)
+        drop(next, "readyGeneration");
 }
 
 /* While an operation goes on, it is not known whether the generation still fails. */
@@ -414,7 +455,9 @@ static const struct value *conditions_of(const struct run *run, const struct run
 {
     const struct conditions_generation generation = generation_of(run, status);
     const struct value *old = value_get(status_of(run), "conditions");
-    const struct value *resources = value_path(run->object, "spec", "resources", NULL);
+    bool has_sources = run->sources && run->hold.operation == RELEASE_APPLY;
+    const struct value *resources =
+        value_path(has_sources ? run->source : run->object, "spec", "resources", NULL);
     _cleanup_free_ char *exposed = exposed_secrets(resources);
     int64_t now = wall_clock(run);
     const struct value *counted =
@@ -443,12 +486,17 @@ static const struct value *next_status(const struct run *run, const struct run_s
     const struct value *objects = objects_of(status);
 
     set(&next, "observedGeneration", value_pack("I", run->subject.generation));
+    if (run->sources_digest[0])
+        set(&next, "observedSources", value_pack("s", run->sources_digest));
+    else if (value_get(next, "observedSources"))
+        drop(&next, "observedSources");
     set(&next, "conditions", conditions_of(run, status));
     set(&next, "summary", summary_of(status));
     if (objects)
         set(&next, "objects", objects);
     set(&next, "owner", owner_of(run));
     set_unfollowed(run, &next);
+    set_ready_generation(run, status, &next);
     set_failing_since(run, status, &next);
     set_failures(run, status, &next);
     if (status->is_end)
@@ -478,6 +526,12 @@ static const struct value *next_status(const struct run *run, const struct run_s
 
 /* ---- Writes ---- */
 
+static void note_ready_generation(const struct run *run)
+{
+    desk_note_ready_generation(run->context->desk, &run->subject.key, run->uid,
+                               run_ready_generation_of(run->object));
+}
+
 static int put_status(struct run *run, const struct value *status, struct error *error)
 {
     const struct spec_key *key = &run->subject.key;
@@ -495,6 +549,7 @@ static int put_status(struct run *run, const struct value *status, struct error 
     }
     run_set_metadata(run, metadata);
     set(&run->object, "status", value_ref(status));
+    note_ready_generation(run);
     return 0;
 }
 
@@ -509,6 +564,7 @@ void run_note_ready(const struct run *run)
     struct run_last last = run_last(run);
 
     note(run, last.ready, last.reason);
+    note_ready_generation(run);
 }
 
 int run_write_status(struct run *run, const struct run_status *status, struct error *error)
@@ -519,6 +575,8 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     struct error problem = {0};
     int r;
 
+    if (run->is_bypassed) /* there is none */
+        return 0;
     note(run, verdict->ready, verdict->reason);
     /* What an unreadable object's status says is not known: it is then written each time. */
     if (!run->is_unreadable && value_equal(status_of(run), next))

@@ -1,17 +1,22 @@
 #include "controller/reconcile/spec.h"
 
+#include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/deletion.h"
+#include "controller/reconcile/dependencies.h"
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/source_watches.h"
+#include "controller/reconcile/sources.h"
 #include "controller/reconcile/store_wait.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/base/timestamp.h"
 #include "runtimes/kubernetes/client/path.h"
 
 /* ms: another API server than the watch's may not have the version yet. */
@@ -86,6 +91,7 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
     run_note_trigger(run);
     run_note_ready(run);
     run_read_policy(run);
+    dependencies_note(run);
     return 0;
 }
 
@@ -209,6 +215,41 @@ static int end_history(struct attempt *attempt, struct reconcile_result *result,
     return r < 0 ? r : retention_forget(run, error);
 }
 
+/* Kubernetes looks at the finalizers of an object that is to be deleted, and removes it at once if
+ * there are none, though ours was set since: what the Spec has by now goes all the same. What was
+ * to become of that, State tells. */
+static int end_bypassed(struct attempt *attempt, const char *uid, struct reconcile_result *result,
+                        struct error *error)
+{
+    struct run *run = &attempt->run;
+    const struct spec_key *key = &run->subject.key;
+    char now[TIMESTAMP_SIZE];
+
+    timestamp_format(run->context->clock->now(run->context->clock), now);
+    run->object =
+        value_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:[s]}}", "apiVersion", API_GROUP_VERSION,
+                   "kind", "Spec", "metadata", "namespace", key->namespace_name, "name", key->name,
+                   "uid", uid, "deletionTimestamp", now, "finalizers", KUSION_FINALIZER);
+    run->uid = str_new(uid);
+    run->subject.uid = run->uid;
+    run->is_unreadable = run->is_bypassed = true;
+    run_read_policy(run);
+    log_info("a Spec was removed right after its finalizer was set: what it has goes", "namespace",
+             key->namespace_name, "spec", key->name, NULL);
+    return deletion_begin(attempt, result, error);
+}
+
+/* The next of the name, from here on, makes the attempt outdated. */
+static int end(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    _cleanup_free_ char *bypassed = NULL;
+
+    desk_note_read(attempt->entry, NULL);
+    bypassed = desk_bypassed(attempt->entry);
+    return bypassed ? end_bypassed(attempt, bypassed, result, error)
+                    : end_history(attempt, result, error);
+}
+
 /* What is to be done about a Spec of which nothing is under way. */
 static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
@@ -216,10 +257,12 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     struct error why_unreadable = {0}, problem = {0};
     int r = load(attempt, &why_unreadable, &problem);
 
+    if (r == ERR_NOT_FOUND || (r == 0 && api_is_deleting(run->object)))
+        source_watches_forget(run->context->source_watches, &run->subject.key);
     if (r == ERR_NOT_FOUND)
         following_end(attempt);
     if (r == ERR_NOT_FOUND)
-        return store_wait_is_over(attempt, result) ? end_history(attempt, result, error) : 0;
+        return store_wait_is_over(attempt, result) ? end(attempt, result, error) : 0;
     if (r < 0)
         return err_copy(error, &problem);
     if (!desk_is_listed(attempt->entry)) { /* it is there, and another's by now */
@@ -385,12 +428,16 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
         abandon(attempt);
     if (attempt->operation)
         note_request(attempt);
+    if (attempt->operation)
+        sources_look_again(attempt);
     if (attempt->operation && attempt_is_outdated(attempt))
         supersede(attempt);
     if (attempt->operation && attempt_is_chosen(attempt))
         evict(attempt);
     if (attempt->operation)
         return go_on(attempt, result, error);
+    if (attempt->sources && attempt_is_outdated(attempt))
+        attempt_end(attempt);
     after = attempt_rests(attempt);
     if (after || attempt_waits_for_memory(attempt, &after)) {
         *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
@@ -408,7 +455,7 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
 static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
                      struct cancel *cancel, struct reconcile_result *result, struct error *error)
 {
-    bool had_operation = attempt->operation;
+    bool had_operation = attempt->operation || attempt->sources;
     int64_t after =
         had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry, NULL));
     int r;
@@ -418,7 +465,7 @@ static int reconcile(struct attempt *attempt, const struct reconcile_context *co
         return 0;
     }
     r = advance(attempt, context, cancel, result, error);
-    if (!attempt->operation)
+    if (!attempt->operation && !attempt->sources)
         quarantine_leave(context->quarantine, desk_key(attempt->entry, NULL),
                          had_operation && attempt_came_to_end(r, result));
     return r;

@@ -15,7 +15,8 @@ struct reading {
     struct strmap settled; /* ids of which a newer Release tells */
     struct arena arena;    /* which has these */
     struct value_builder *entries;
-    bool is_open; /* one was under way, and does not tell of what */
+    bool is_open;    /* one was under way, and does not tell of what */
+    bool is_history; /* all revisions that there ever were are read */
     struct witness *ret;
 };
 
@@ -79,6 +80,15 @@ static bool was_removed(const struct value *result)
             str_equal(action, plan_action_name(PLAN_FORGET)));
 }
 
+/* An object that could not even be planned may be there from before, and an older Release tells of
+ * that. Where there are all, and it is told nowhere else, nothing was begun. */
+static bool was_never_planned(const struct reading *reading, const struct release *release,
+                              const struct value *result)
+{
+    return reading->is_history && str_equal(release->spec_uid, reading->run->subject.uid) &&
+           str_equal(value_get_string(result, "action"), plan_action_name(PLAN_UNKNOWN));
+}
+
 /* Without an outcome it is a plan. Of this very Spec such a plan was not begun, as State would be
  * there; of an earlier one, it may have been. */
 static bool may_be_there(const struct run *run, const struct release *release,
@@ -121,7 +131,8 @@ static void read_results(struct reading *reading, const struct release *release)
         bool is_removed = was_removed(result);
 
         if (!id || strmap_get(&reading->settled, id) ||
-            (!is_removed && !may_be_there(reading->run, release, result)))
+            (!is_removed && (!may_be_there(reading->run, release, result) ||
+                             was_never_planned(reading, release, result))))
             continue;
         strmap_put(&reading->settled, arena_str(&reading->arena, id), reading);
         if (!is_removed)
@@ -175,6 +186,8 @@ int witness_read(const struct run *run, struct witness *ret, struct error *error
     int r = releases_list(run->context, &run->subject, run->cancel, &revisions, error);
 
     *ret = (struct witness){0};
+    reading.is_history = r >= 0 && revisions.count && revisions.count <= MOST_READ &&
+                         revisions.items[0] == (int64_t)revisions.count;
     index_types(run, &reading.types);
     value_begin_array(entries);
     for (size_t i = 0; r >= 0 && i < revisions.count && i < MOST_READ && !ret->is_whole; i++)

@@ -29,6 +29,8 @@ typedef int json_on_value(void *arg, const struct value *value, struct error *er
 struct json_stream;
 
 struct json_stream *json_stream_new(json_on_value *on_value, void *arg);
+/* Bytes of one document or item, as text: less than LIMIT_DOCUMENT_BYTES. 0: that. */
+void json_stream_limit(struct json_stream *stream, size_t bytes);
 int json_stream_add(struct json_stream *stream, const char *text, size_t length,
                     struct error *error);
 /* The end of the text: ERR_INVALID if it falls inside a document. */

@@ -29,6 +29,7 @@ struct json_stream {
     struct buf held;
     struct value_builder *builder;
     struct error error; /* the first error; the stream stops there */
+    size_t limit;       /* bytes of a document or item */
 
     const char *chunk; /* the bytes that yajl was given so far */
     size_t chunk_length;
@@ -330,6 +331,7 @@ static struct json_stream *new_stream(enum kind kind, json_on_value *on_value, v
     s->kind = kind;
     s->on_value = on_value;
     s->arg = arg;
+    s->limit = LIMIT_DOCUMENT_BYTES;
     s->idle = true;
     s->chunk = "";
     s->builder = value_builder_new();
@@ -344,6 +346,11 @@ static struct json_stream *new_stream(enum kind kind, json_on_value *on_value, v
 struct json_stream *json_stream_new(json_on_value *on_value, void *arg)
 {
     return new_stream(KIND_DOCUMENTS, on_value, arg);
+}
+
+void json_stream_limit(struct json_stream *s, size_t bytes)
+{
+    s->limit = bytes ? bytes : LIMIT_DOCUMENT_BYTES;
 }
 
 struct json_stream *json_single_stream_new(json_on_value *on_value, void *arg)
@@ -429,9 +436,9 @@ int json_stream_add(struct json_stream *s, const char *text, size_t length, stru
         err_set(&s->error, ERR_INVALID, "InvalidJSON", "%s", problem);
         locate(s, 0);
     }
-    if (!s->error.code && s->offset + s->held.length - s->value_start > LIMIT_DOCUMENT_BYTES) {
-        err_set(&s->error, ERR_TOO_LARGE, "DocumentTooLarge", "a document of more than %u bytes",
-                LIMIT_DOCUMENT_BYTES);
+    if (!s->error.code && s->offset + s->held.length - s->value_start > s->limit) {
+        err_set(&s->error, ERR_TOO_LARGE, "DocumentTooLarge", "a document of more than %zu bytes",
+                s->limit);
         locate(s, 0);
     }
     return err_copy(error, &s->error);

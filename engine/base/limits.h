@@ -42,7 +42,11 @@
  * (further ones are counted). */
 #define LIMIT_RESOURCES 200000
 #define LIMIT_DEPENDS_ON 10000
+#define LIMIT_AWAITED 64 /* Specs that one waits for, as in the API's schema */
 #define LIMIT_PROBLEMS 64
+
+/* Objects of `healthChecks` of one Spec, as in the API's schema. */
+#define LIMIT_HEALTH_CHECKS 256
 
 /* Bytes of a resource's id. For Kubernetes: apiVersion 317, kind 63, two names of 253. */
 #define LIMIT_ID_BYTES 1024

@@ -190,6 +190,19 @@ static bool read_number(struct arena *arena, const char *text, size_t length,
     return read_integer(arena, bare, ret) || read_float(arena, bare, ret);
 }
 
+/* Hashes are taken for numbers: 0e0967014998816. */
+#define MOST_EXPONENT 9 /* digits, of json.h */
+
+static size_t exponent_digits(const char *number)
+{
+    const char *exponent = strpbrk(number, "eE");
+
+    if (!exponent)
+        return 0;
+    exponent += 1 + (exponent[1] == '+' || exponent[1] == '-');
+    return strspn(exponent, "0123456789");
+}
+
 /* Resolves a plain scalar without a tag. */
 static int resolve_plain(struct arena *arena, const char *text, size_t length,
                          struct yaml_scalar *ret, struct error *error)
@@ -199,11 +212,17 @@ static int resolve_plain(struct arena *arena, const char *text, size_t length,
     struct yaml_scalar number = {0};
 
     if (is_not_finite(text, length))
-        return err_set(error, ERR_INVALID, "Invalid", "%s is not a number that JSON has", text);
+        return err_set(error, ERR_INVALID, "Invalid",
+                       "%s is not a number that JSON has; quote it if it is a text", text);
     if (word) {
         scalar.type = word->type;
         scalar.boolean = word->boolean;
     } else if (read_number(arena, text, length, &number) && isfinite(strtod(number.text, NULL))) {
+        if (exponent_digits(number.text) > MOST_EXPONENT)
+            return err_set(error, ERR_INVALID, "Invalid",
+                           "%.64s is a number with an exponent of more than %d digits; quote it if "
+                           "it is a text",
+                           text, MOST_EXPONENT);
         if (number.length > LIMIT_NUMBER_BYTES)
             return err_set(error, ERR_TOO_LARGE, "TooLarge",
                            "a number of %zu digits, of at most %d", number.length,

@@ -27,7 +27,9 @@ static size_t memory_of_plan(const struct operation *operation, size_t index)
 
     bytes += memory_of_step(change->step) + memory_of_step(change->removal);
     bytes += memory_of_step(node->step) + memory_of_step(node->removal);
-    bytes += value_memory(node->attributes) + value_memory(node->extensions);
+    bytes += value_memory(node->attributes) + value_memory(node->extensions) +
+             value_memory(node->former) + value_memory(node->recorded) +
+             value_memory(change->secrets);
     if (change->digest)
         bytes += sizeof(*change->digest) + value_memory(change->digest->unknown) +
                  value_memory(change->digest->shown.assigned);
@@ -48,6 +50,11 @@ static size_t memory_of_change(const struct operation *operation, size_t index)
            memory_of_plan(operation, index);
 }
 
+static size_t memory_of_spec(const struct spec *spec)
+{
+    return spec->arena.used + value_memory(spec->source) + spec->shared_memory;
+}
+
 size_t operation_measure(const struct operation *operation)
 {
     size_t bytes = OPERATION_ITSELF + operation->arena.used +
@@ -56,7 +63,7 @@ size_t operation_measure(const struct operation *operation)
                    value_memory(operation->config.scope.existing);
 
     if (operation->spec)
-        bytes += operation->spec->arena.used + value_memory(operation->spec->source);
+        bytes += memory_of_spec(operation->spec);
     if (!operation->plan)
         return bytes;
     bytes += operation->plan->arena.used;
@@ -83,7 +90,7 @@ static size_t memory_of_records(struct ledger *ledger)
 
 size_t operation_estimate(const struct spec *spec, struct ledger *ledger)
 {
-    size_t wanted = spec ? spec->arena.used + value_memory(spec->source) : 0;
+    size_t wanted = spec ? memory_of_spec(spec) : 0;
     size_t recorded = ledger ? memory_of_records(ledger) : 0;
 
     return OPERATION_ITSELF + MEMORY_FACTOR * (wanted > recorded ? wanted : recorded);

@@ -73,6 +73,7 @@ struct node {
     bool keeps_old;               /* planned anew, it is not replaced: its old object stays */
     bool may_be_replaced;         /* it was deleted while a late create could come */
     bool was_deleted;             /* and a late create may make it again, to be deleted again */
+    const struct value *recorded; /* the attributes as State gets them; a reference */
     struct runtime_subscription *subscription;
 
     /* Under the operation's lock. */
@@ -80,6 +81,8 @@ struct node {
     bool releases_dependents;       /* it is parked, and its dependents go on */
     const struct value *attributes; /* as last resolved; a reference */
     const struct value *extensions; /* likewise */
+    const struct value *former;     /* array of values that the object has, and State has only marks
+                                       of (secrets.h): sensitive; a reference, or NULL */
     const struct value *seen;       /* copies of its outputs; a reference */
     bool is_seen;                   /* its object was seen: `seen` is of then */
     bool is_being_read;             /* by a thread that needs its outputs */

@@ -7,9 +7,11 @@
 #include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
+#include "engine/operation/secrets.h"
 
 /* ---- Making and freeing ---- */
 
@@ -26,8 +28,10 @@ static void copy_scope(struct operation *operation, const struct runtime_scope *
     to->key.name = copy_string(operation, from->key.name);
     to->spec_uid = copy_string(operation, from->spec_uid);
     to->identity = value_ref(from->identity);
+    to->connection = value_ref(from->connection);
     to->context = value_ref(from->context);
     to->existing = value_ref(from->existing);
+    object_policy_ref(&to->objects);
 }
 
 static void free_nodes(struct operation *operation)
@@ -43,6 +47,8 @@ static void free_nodes(struct operation *operation)
         value_unref(node->attributes);
         value_unref(node->extensions);
         value_unref(node->seen);
+        value_unref(node->recorded);
+        value_unref(node->former);
     }
     free(operation->nodes);
 }
@@ -53,6 +59,7 @@ static void destroy_operation(void *arg)
     struct operation *operation = arg;
 
     free_nodes(operation);
+    operation_free_health_checks(operation);
     operation_clear_results(operation);
     walk_free(operation->walk);
     graph_free(operation->graph);
@@ -64,6 +71,7 @@ static void destroy_operation(void *arg)
     free(operation->inside.items);
     strmap_done(&operation->applied_uids);
     strmap_done(&operation->outputs);
+    operation_free_secrets(operation);
     strmap_done(&operation->moved);
     ledger_records_done(&operation->applied);
     plan_free(operation->plan);
@@ -74,8 +82,10 @@ static void destroy_operation(void *arg)
     ledger_unref(operation->ledger);
     value_unref(operation->config.extensions);
     value_unref(operation->config.scope.identity);
+    value_unref(operation->config.scope.connection);
     value_unref(operation->config.scope.context);
     value_unref(operation->config.scope.existing);
+    object_policy_done(&operation->config.scope.objects);
     approved_plan_unref(operation->config.approved);
     if (operation->errand.free)
         operation->errand.free(operation->errand.arg);

@@ -4,7 +4,8 @@
  *
  *   operation_new()     opens State
  *   operation_plan()    looks at the world, decides what to do to what
- *   operation_apply()   carries it out: intents into State, then step by step
+ *   operation_apply()   carries it out: intents into State, then step by step;
+ *                       then it waits for the Spec's healthChecks
  *
  * An operation has no thread: it is a task of the executor, and costs nothing
  * while it waits for the world. on_change notifies its owner that it is planned,
@@ -38,6 +39,7 @@
 #include "engine/plan/digest.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime.h"
+#include "engine/secrets.h"
 #include "engine/spec/spec.h"
 #include "engine/state/ledger.h"
 
@@ -46,7 +48,7 @@ enum operation_phase {
     OPERATION_PLANNING,
     OPERATION_PLANNED, /* or it could not be planned: operation_error() */
     OPERATION_RUNNING,
-    OPERATION_PARKED,  /* running, and nothing to do but to wait for the world */
+    OPERATION_PARKED, /* running, and nothing to do but to wait for the world */
     OPERATION_ENDED,
 };
 
@@ -62,24 +64,24 @@ struct operation_config {
                                        wanted any more: in them a person settles doubts, as of
                                        import_id.h and not_created.h. A reference is taken; or NULL
                                        */
-    struct runtime_scope scope;  /* copied; identity_leaves is set by the operation */
+    struct runtime_scope scope;     /* copied; identity_leaves is set by the operation */
     struct runtime_following *const *followings; /* what each of the runtimes follows for the Spec,
                                     or NULL; references are taken. NULL: nothing is followed */
-    int64_t spec_created_at;     /* of ledger_opening */
-    int64_t epoch;               /* of the leader */
-    unsigned parallelism;        /* calls at once, of each runtime */
-    int64_t timeout;             /* ms without progress. Calls with limits of their own that take
-                                    longer are not counted */
-    struct cancel *cancel;       /* for operation_new() alone */
+    int64_t spec_created_at;        /* of ledger_opening */
+    int64_t epoch;                  /* of the leader */
+    unsigned parallelism;           /* calls at once, of each runtime */
+    int64_t timeout;                /* ms without progress. Calls with limits of their own that take
+                                       longer are not counted */
+    struct cancel *cancel;          /* for operation_new() alone */
     struct digest_key digest_key;   /* of plan_digest(); copied. With it, and without an approved
                                        plan, each live object is freed when its change is planned;
                                        length 0: when the operation is freed */
     bool keeps_state; /* when nothing is wanted, and all is gone: State stays, with its head alone.
                          Else it is removed */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
-    bool for_approval;           /* the plan is to be approved: planning waits for creates that may
-                                    still take effect, which would make it stale, and for calls in
-                                    flight, which it would leave to another round */
+    bool for_approval; /* the plan is to be approved: planning waits for creates that may
+                          still take effect, which would make it stale, and for calls in
+                          flight, which it would leave to another round */
 
     /* Called when the operation is PLANNED or has ENDED, or when a first change failed and is tried
      * again. It posts and returns: any thread may call it, also the one that plans or cancels, with
@@ -103,6 +105,9 @@ struct operation_config {
 struct operation;
 
 /*
+ * Where a plan would delete more than the Spec's `maxDeletions`, the operation is PLANNED with
+ * ERR_CONFLICT DeletionGuardTripped, and cannot be applied: the plan can be shown.
+ *
  * With an approved plan nothing is done that it does not have. It is compared when the changes are
  * planned: where any is stale, the operation is PLANNED with ERR_CONFLICT PlanStale, cannot be
  * applied, and has changed nothing in the world. A step that has to be planned anew when it is due
@@ -156,6 +161,11 @@ void operation_send(struct operation *operation, const struct operation_errand *
  * NULL. why_not: as below. */
 void operation_set_context(struct operation *operation, const struct value *context,
                            const struct error *why_not);
+
+/* Gives it what the Spec's references to secrets (secret_ref.h) lead to. Called before
+ * operation_plan(). source: taken over, and freed with the operation, when no visit of it is under way
+ * any more. Without one, what they lead to is unknown, and sensitive: as for a Preview. */
+void operation_use_secrets(struct operation *operation, struct secret_source *source);
 
 /* Sets runtime_scope.existing, the objects to take over. Called before operation_plan(): only State
  * tells which resources have no record. existing: a reference is taken; or NULL. why_not: copied;
@@ -240,20 +250,22 @@ enum result_status {
 /* How it goes with one change of the plan. */
 struct operation_result {
     const struct plan_change *change;
-    enum plan_action action;  /* what was done, perhaps not what was planned: by this operation, or
-                                 by an earlier one of the same revision, which was killed. Deletions
-                                 before a kill are not shown: State has no record of them */
+    enum plan_action action; /* what was done, perhaps not what was planned: by this operation, or
+                                by an earlier one of the same revision, which was killed. Deletions
+                                before a kill are not shown: State has no record of them */
     enum result_status status;
-    bool is_waiting;          /* PENDING: begun, and waiting for the world: error says for what */
+    bool is_waiting;           /* PENDING: begun, and waiting for the world: error says for what */
     const struct error *error; /* why not; NULL: none */
     const struct value *warnings; /* array of strings: when it was planned, and carried out; NULL:
                                      none */
-    int64_t started, ended;   /* ms, monotonic; 0: not */
+    int64_t started, ended;       /* ms, monotonic; 0: not */
 };
 
 struct operation_results {
     struct operation_result *items; /* as the plan's changes */
     size_t count;
+    bool is_late; /* one of the Spec's healthChecks was not healthy in time: that is the operation's
+                     error, and no change's */
     struct arena arena;
 };
 
@@ -277,8 +289,7 @@ struct operation_progress operation_progress(struct operation *operation);
 /* Writes one thing that the operation waits for, such as "web: 1/3 replicas", into the buffer, cut.
  * A change that fails and is tried again comes before one that is not healthy yet; *ret_is_failing
  * (may be NULL) tells which. False: nothing is waited for. */
-bool operation_waits_for(struct operation *operation, char *ret, size_t size,
-                         bool *ret_is_failing);
+bool operation_waits_for(struct operation *operation, char *ret, size_t size, bool *ret_is_failing);
 
 /* The ms since the oldest visit under way began; 0: there is none. The id of its resource is
  * written into the buffer, cut. */

@@ -14,6 +14,7 @@
  *   planning/       from a Spec and State to a plan (planning/planning.h)
  *   carrying/       from a plan to changes in the world (carrying/carrying.h)
  *   records.c       the records that State gets;  state_head.c: its head
+ *   secrets.c       what the references to secrets lead to, and their marks in State
  *   recall.c        rebuilds State that is gone, or older than the Spec
  *   redact.c        hides secrets in the texts of runtimes
  *   results.c       the result of each change, and of the whole
@@ -37,7 +38,16 @@ struct edges {
     size_t count, capacity;
 };
 
-enum stage { STAGE_IDLE, STAGE_PREFETCHING, STAGE_PLANNING, STAGE_BEGINNING, STAGE_CARRYING_OUT };
+enum stage {
+    STAGE_IDLE,
+    STAGE_PREFETCHING,
+    STAGE_PLANNING,
+    STAGE_BEGINNING,
+    STAGE_CARRYING_OUT,
+    STAGE_CHECKING, /* all steps have ended: the Spec's healthChecks (carrying/health_checks.h) */
+};
+
+struct health_check;
 
 struct operation {
     struct operation_config config; /* its strings are copies, in the arena */
@@ -53,9 +63,11 @@ struct operation {
     enum stage stage;
     struct operation_errand errand; /* the last one; or zero */
     bool errand_is_due;             /* and has not begun */
-    size_t n_begun, n_done; /* pieces of work that come before the walk of the stage */
+    size_t n_begun, n_done;         /* pieces of work that come before the walk of the stage */
     struct error error;
     struct error stale; /* that what is planned now is not what was approved; its code 0: it is */
+    struct error
+        guarded; /* that it would delete more than the Spec allows; its code 0: it does not */
 
     struct spec *spec; /* NULL: nothing is wanted */
     struct plan *plan;
@@ -66,18 +78,25 @@ struct operation {
     struct strmap moved;           /* old id -> the Spec's resource that gets its record; set before
                                       planning, with those that count */
     struct strmap outputs;         /* by the text of their references; set before planning */
+    struct secret_source *secret_source; /* owned; NULL: secrets are not known. Set before planning */
+    struct strmap secrets;               /* by their references; under the lock, as is: */
+    struct operation_secret *first_secret; /* secrets.c */
     struct ledger_records records; /* when planning began */
     struct operation_results results; /* under the lock */
     struct step_change *step_changes; /* of each change: rank and last, from planning on */
     struct edges planned, recorded;   /* among changes: from the Spec, from State */
-    struct edges inside;              /* the node is in the dependency, and is deleted with it */
-    struct ledger_records applied;    /* when everything was applied, before anything is deleted */
-    struct strmap applied_uids;       /* of the Spec's resources among them */
+    struct edges inside; /* the node, which goes last, is in the dependency, and is deleted with it
+                          */
+    struct ledger_records applied; /* when everything was applied, before anything is deleted */
+    struct strmap applied_uids;    /* of the Spec's resources among them */
 
     struct graph *graph; /* of the planning walk */
     struct steps *steps;
     uint16_t *groups;
-    struct walk *walk; /* of the stage */
+    struct walk *walk;                  /* of the stage */
+    struct health_check *health_checks; /* NULL: they were not begun, or there are none */
+    size_t n_health_checks;
+    struct graph *health_graph; /* of the walk over them */
     struct operation_apply how;
     bool continues;        /* another operation began under the same revision, and did not end */
     bool counts_earlier;   /* results tell what earlier operations of the revision did, too */

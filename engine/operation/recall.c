@@ -148,14 +148,19 @@ static int list_own(const struct recalling *recall, struct runtime *runtime,
     struct runtime_call call = {.deadline = operation_now(operation) + LIST_TIMEOUT,
                                 .cancel = operation->cancel};
     struct runtime_session *session = NULL;
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
     int r;
 
+    ledger_head(operation->ledger, &arena, &head);
+    scope.place = head.place;
     scope.records = recall->records.items;
     scope.n_records = recall->records.count;
     r = runtime->ops->open(runtime, &scope, &call, &session, error);
     if (r >= 0)
         r = runtime->ops->list_own(session, ids, &call, ret, error);
     runtime->ops->close(session);
+    arena_done(&arena);
     return r;
 }
 

@@ -4,6 +4,7 @@
 #include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 #include "engine/operation/records.h"
+#include "engine/operation/secrets.h"
 #include "engine/operation/session.h"
 
 enum ledger_when operation_ledger_when(const struct node *node)
@@ -60,11 +61,15 @@ static bool is_as_secret(const struct value *a, const struct value *b)
 bool operation_is_recorded(const struct node *node, const struct runtime_step *step)
 {
     _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
+    _cleanup_value_ const struct value *sealed =
+        operation_seal_secrets(node->operation, step->attributes);
     const struct record *record = operation_change(node)->record;
 
     if (!record || record->lost_revision || record->is_only_read != step->is_only_read ||
         (step->is_only_read && !value_equal(record->attributes, step->attributes)))
         return false;
+    if (sealed != step->attributes && !value_equal(sealed, record->attributes))
+        return false; /* the same value has another version, or another reference */
     return !step->is_unrecorded && are_same_values(record->dependencies, dependencies) &&
            are_same_values(record->extensions, step->extensions) &&
            is_as_secret(record->attributes, step->attributes) &&
@@ -127,8 +132,10 @@ const struct record *operation_intent(const struct node *node, enum plan_action 
 {
     const struct plan_change *change = operation_change(node);
     _cleanup_value_ const struct value *dependencies = operation_dependencies(node);
-    _cleanup_value_ const struct value *attributes =
+    _cleanup_value_ const struct value *intended =
         intended_value(change->step->attributes, change->resource->attributes);
+    _cleanup_value_ const struct value *attributes =
+        operation_seal_secrets(node->operation, intended);
     _cleanup_value_ const struct value *extensions =
         intended_value(change->step->extensions, change->resource->extensions);
 

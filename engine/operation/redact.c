@@ -9,13 +9,14 @@
 #include "engine/base/redaction.h"
 #include "engine/operation/private.h"
 #include "engine/operation/results.h"
+#include "engine/operation/secrets.h"
 #include "engine/operation/session.h"
 
 /* Rounds for one change. Each reads all its secrets. */
 #define MOST_ROUNDS 16
 
 /* Two records, five steps, and what the node has. */
-#define MOST_VALUES (2 * 3 + 5 * 7 + 3)
+#define MOST_VALUES (2 * 3 + 5 * 7 + 4)
 
 /* Values with something sensitive in them; references. */
 struct secrets {
@@ -35,11 +36,15 @@ static void add_secret(struct secrets *secrets, const struct value *value)
 
 /* Without the memory, which is secret only because nobody but the runtime knows what is in it: ids,
  * as a rule, and versions, which messages need. */
-static void add_record(struct secrets *secrets, const struct record *record)
+static void add_record(struct secrets *secrets, struct operation *operation,
+                       const struct record *record)
 {
+    _cleanup_value_ const struct value *attributes = NULL;
+
     if (!record)
         return;
-    add_secret(secrets, record->attributes);
+    attributes = operation_unmark_secrets(operation, record->attributes);
+    add_secret(secrets, attributes);
     add_secret(secrets, record->extensions);
     add_secret(secrets, record->result);
 }
@@ -65,9 +70,9 @@ static void list_secrets(struct node *node, struct secrets *ret)
     _cleanup_(record_unref_p) const struct record *now =
         ledger_get(operation->ledger, change->id, change->deposed);
 
-    add_record(ret, change->record);
+    add_record(ret, operation, change->record);
     if (now != change->record)
-        add_record(ret, now);
+        add_record(ret, operation, now);
     add_step(ret, change->step);
     add_step(ret, change->removal);
     add_step(ret, node->step);
@@ -76,6 +81,7 @@ static void list_secrets(struct node *node, struct secrets *ret)
     add_secret(ret, node->attributes);
     add_secret(ret, node->extensions);
     add_secret(ret, node->seen);
+    add_secret(ret, node->former);
     pthread_mutex_unlock(&operation->lock);
 }
 

@@ -7,6 +7,7 @@
 #include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/private.h"
 #include "engine/operation/results.h"
 #include "engine/operation/session.h"
@@ -301,6 +302,7 @@ void operation_results(struct operation *operation, struct operation_results *re
     n = operation->results.count;
     ret->items = ARENA_ARRAY(&ret->arena, struct operation_result, n + 1);
     ret->count = n;
+    ret->is_late = operation->results.is_late;
     for (size_t i = 0; i < n; i++) {
         const struct operation_result *from = &operation->results.items[i];
         size_t size = err_size(from->error);
@@ -386,6 +388,12 @@ bool operation_waits_for(struct operation *operation, char *ret, size_t size, bo
         add_result(&text, result);
         err_set(&shown, result->error->code, NULL, "%s", text.data);
         err_add_hints(&shown, result->error->message);
+    } else if (operation->stage == STAGE_CHECKING) {
+        const struct error *error = operation_waiting_health_check(operation, &text);
+
+        if (error)
+            err_set(&shown, error->code, NULL, "%s", text.data);
+        err_add_hints(&shown, error ? error->message : "");
     }
     if (ret_is_failing)
         *ret_is_failing = operation->fails != STEP_NONE;

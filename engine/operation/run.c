@@ -3,6 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
@@ -11,10 +12,19 @@
 
 /* ms after which a call that hangs holds back no kinds of higher rank. */
 #define RANK_PATIENCE 2000
+/* What a parked operation holds is measured again when one part in so many of it has ended. */
+#define MEASURED_PARTS 64
+
+/* Where thousands of resources become ready one by one, not each of them has all measured again. */
+static bool is_to_be_measured(const struct operation *operation)
+{
+    return operation->n_measured == SIZE_MAX ||
+           operation->n_ended - operation->n_measured > operation->plan->n_changes / MEASURED_PARTS;
+}
 
 static void notify_parking(struct operation *operation, bool is_parked)
 {
-    if (is_parked && operation->n_measured != operation->n_ended) {
+    if (is_parked && is_to_be_measured(operation)) {
         operation->memory = operation_measure(operation);
         operation->n_measured = operation->n_ended;
     }
@@ -39,7 +49,7 @@ void operation_set_phase(struct operation *operation, enum operation_phase phase
 void operation_end_planning(struct operation *operation, const struct error *error)
 {
     operation->stage = STAGE_IDLE;
-    operation->is_planned = !error->code || operation->stale.code;
+    operation->is_planned = !error->code || operation->stale.code || operation->guarded.code;
     err_copy(&operation->error, error);
     operation_set_phase(operation, OPERATION_PLANNED);
 }
@@ -176,19 +186,23 @@ static struct task_answer begin_carrying_out(struct operation *operation)
 /* The walk of a stage is over: every node has ended. */
 static void conclude_walk(struct operation *operation)
 {
-    enum stage stage = operation->stage;
+    enum stage stage = operation->stage, next = STAGE_IDLE;
     struct error error = {0};
 
     operation->stage = STAGE_IDLE;
     pthread_mutex_unlock(&operation->lock);
     if (stage == STAGE_PLANNING)
         operation_conclude_plan(operation, &error);
+    else if (stage == STAGE_CARRYING_OUT && operation_begin_health_checks(operation))
+        next = STAGE_CHECKING;
     else
         operation_conclude(operation, &error);
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_ENDED)
         return;
-    if (stage == STAGE_PLANNING) {
+    if (next != STAGE_IDLE) {
+        operation->stage = next;
+    } else if (stage == STAGE_PLANNING) {
         walk_free(TAKE(operation->walk)); /* the next one is over the steps */
         operation_end_planning(operation, &error);
     } else {
@@ -257,7 +271,7 @@ static struct task_answer wait_for_world(struct operation *operation, int64_t du
         walk_stop(operation->walk, true);
         return RAN;
     }
-    if (operation->stage == STAGE_CARRYING_OUT)
+    if (operation->stage != STAGE_PLANNING)
         operation_set_phase(operation, OPERATION_PARKED);
     return (struct task_answer){.due = due < deadline ? due : deadline};
 }
@@ -269,7 +283,10 @@ static struct task_answer take_next_visit(struct operation *operation)
 
     switch (walk_next(operation->walk, operation_now(operation), &visit, &due)) {
     case WALK_VISIT:
-        run_visit(operation, &visit, operation->stage);
+        if (operation->stage == STAGE_CHECKING)
+            operation_visit_health_check(operation, &visit);
+        else
+            run_visit(operation, &visit, operation->stage);
         return RAN;
     case WALK_OVER:
         conclude_walk(operation);
@@ -318,6 +335,7 @@ struct task_answer operation_run(void *arg)
         break;
     case STAGE_PLANNING:
     case STAGE_CARRYING_OUT:
+    case STAGE_CHECKING:
         answer = take_next_visit(operation);
         break;
     }

@@ -157,17 +157,22 @@ static void open_session(struct operation *operation, struct binding *binding,
     struct runtime_scope scope = operation->config.scope;
     struct runtime_session *session = NULL;
     struct ledger_records records;
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
     struct error error = {0};
     int r;
 
     binding->is_opening = true;
     pthread_mutex_unlock(&operation->lock);
+    ledger_head(operation->ledger, &arena, &head);
+    scope.place = head.place;
     records = ledger_records(operation->ledger);
     scope.records = records.items;
     scope.n_records = records.count;
     scope.following = following_of(operation, (size_t)(binding - operation->bindings));
     r = binding->runtime->ops->open(binding->runtime, &scope, call, &session, &error);
     ledger_records_done(&records);
+    arena_done(&arena);
     pthread_mutex_lock(&operation->lock);
     binding->is_opening = false;
     binding->failed_at = operation_now(operation);
@@ -185,16 +190,12 @@ static bool is_open_due(const struct operation *operation, const struct binding 
            operation_now(operation) >= binding->failed_at + REOPEN_AFTER;
 }
 
-int operation_session(const struct node *node, struct runtime_session **ret, struct error *error)
+int operation_open_session(struct operation *operation, struct binding *binding,
+                           struct runtime_session **ret, struct error *error)
 {
-    struct operation *operation = node->operation;
     struct runtime_call call = operation_call(operation, NULL);
-    struct binding *binding = node->binding;
     int r;
 
-    if (!binding)
-        return err_set(error, ERR_UNSUPPORTED, "Unsupported",
-                       "there is no runtime for the type \"%s\"", operation_change(node)->type);
     pthread_mutex_lock(&operation->lock);
     r = operation_wait_while(operation, &binding->is_opening, call.deadline, error);
     if (r >= 0 && is_open_due(operation, binding))
@@ -205,6 +206,14 @@ int operation_session(const struct node *node, struct runtime_session **ret, str
         r = err_copy(error, binding->error);
     pthread_mutex_unlock(&operation->lock);
     return r;
+}
+
+int operation_session(const struct node *node, struct runtime_session **ret, struct error *error)
+{
+    if (!node->binding)
+        return err_set(error, ERR_UNSUPPORTED, "Unsupported",
+                       "there is no runtime for the type \"%s\"", operation_change(node)->type);
+    return operation_open_session(node->operation, node->binding, ret, error);
 }
 
 int operation_read(struct node *node, const struct runtime_target *target, struct slot *large,

@@ -38,6 +38,8 @@ int operation_wait_while(struct operation *operation, const bool *is_busy, int64
  * waits, as operation_wait_while() does. An error that may heal is kept for a second, then open()
  * is tried again. */
 int operation_session(const struct node *node, struct runtime_session **ret, struct error *error);
+int operation_open_session(struct operation *operation, struct binding *binding,
+                           struct runtime_session **ret, struct error *error);
 /* Reads the target's object with the node's session. large: the slot of who reads it. ret: as of
  * runtime_ops.read(). */
 int operation_read(struct node *node, const struct runtime_target *target, struct slot *large,

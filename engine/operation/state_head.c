@@ -2,17 +2,20 @@
  */
 #include "engine/base/str.h"
 #include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/records.h"
+#include "engine/operation/session.h"
 
 /* The policy is kept in State, too: a deletion needs it when the Spec cannot be read any more. */
 static const struct value *policy_of(const struct spec *spec)
 {
     const struct value *fields = value_get(spec->source, "spec");
 
-    return value_pack("{s:v?, s:v?, s:v?, s:v?}", "deletionPolicy",
+    return value_pack("{s:v?, s:v?, s:v?, s:v?, s:v?}", "deletionPolicy",
                       value_get(fields, "deletionPolicy"), "prune", value_get(fields, "prune"),
                       "suspend", value_get(fields, "suspend"), "serviceAccountName",
-                      value_get(fields, "serviceAccountName"));
+                      value_get(fields, "serviceAccountName"), "kubeConfig",
+                      value_get(fields, "kubeConfig"));
 }
 
 static int64_t generation_of(const struct operation *operation)
@@ -53,6 +56,19 @@ bool operation_was_done(struct operation *operation, int64_t revision)
            head.generation == generation_of(operation);
 }
 
+/* Where no session was needed, it stays as it is. */
+static void set_place(struct operation *operation, struct state_head *head)
+{
+    pthread_mutex_lock(&operation->lock);
+    for (size_t i = 0; i < operation->config.n_runtimes; i++) {
+        const struct binding *binding = &operation->bindings[i];
+
+        if (binding->session && binding->runtime->ops->place)
+            head->place = binding->runtime->ops->place(binding->session);
+    }
+    pthread_mutex_unlock(&operation->lock);
+}
+
 /* State may have been inherited from an earlier Spec of this name. It belongs to this Spec from the
  * first success on: by then, all that was inherited is applied again, or gone. */
 void operation_set_head(struct operation *operation, enum moment moment)
@@ -68,6 +84,7 @@ void operation_set_head(struct operation *operation, enum moment moment)
         head.policy = policy;
     }
     head.generation = generation_of(operation);
+    set_place(operation, &head);
     head.operation_uid = moment == AT_BEGIN ? operation->config.scope.spec_uid : NULL;
     if (str_equal(head.operation_uid, head.spec_uid))
         head.operation_uid = NULL;
@@ -93,6 +110,8 @@ int operation_conclude(struct operation *operation, struct error *error)
 
     pthread_mutex_lock(&operation->lock);
     r = operation_results_error(&operation->results, operation->spec ? "apply" : "destroy", error);
+    if (r >= 0)
+        r = operation_health_checks_error(operation, error);
     if (stale->code) /* whatever else failed: this is why it came to its end */
         r = err_set(error, stale->code, stale->reason, "the approved plan is stale: %s",
                     stale->message);

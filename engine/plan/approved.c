@@ -79,6 +79,7 @@ static void add_step(struct approved_plan *approved, const struct plan_change *c
         return;
     step->halves = digest->halves;
     step->unknown = value_ref(digest->unknown);
+    step->secrets = *step->halves.made ? value_ref(change->secrets) : NULL;
     step->shown = digest->shown;
     value_ref(step->shown.assigned);
     step->action = action_of(change);
@@ -114,6 +115,7 @@ void approved_plan_unref(struct approved_plan *approved)
         return;
     for (size_t i = 0; i < approved->n_steps; i++) {
         value_unref(approved->steps[i].unknown);
+        value_unref(approved->steps[i].secrets);
         value_unref(approved->steps[i].shown.assigned);
     }
     free(approved->steps);
@@ -132,6 +134,7 @@ size_t approved_plan_memory(const struct approved_plan *approved)
     bytes = sizeof(*approved) + approved->arena.used + approved->n_steps * sizeof(*approved->steps);
     for (size_t i = 0; i < approved->n_steps; i++)
         bytes += value_memory(approved->steps[i].unknown) +
+                 value_memory(approved->steps[i].secrets) +
                  value_memory(approved->steps[i].shown.assigned);
     return bytes;
 }
@@ -284,9 +287,37 @@ static int stale(struct error *error, const char *format, ...)
     return r;
 }
 
-/* step: the approved one that comes nearest; NULL: there is none. */
-static int refuse(const struct approved_step *step, enum plan_action action, struct error *error)
+static bool has_text(const struct value *list, const char *text)
 {
+    for (size_t i = 0; i < value_count(list); i++)
+        if (str_equal(value_string(value_at(list, i)), text))
+            return true;
+    return false;
+}
+
+/* A secret of the change that was not in what was approved, in this version; NULL: none. */
+static const char *find_rotated(const struct approved_step *step, const struct plan_change *change)
+{
+    for (size_t i = 0; step->secrets && i < value_count(change->secrets); i++) {
+        const char *text = value_string(value_at(change->secrets, i));
+
+        if (text && !has_text(step->secrets, text))
+            return text;
+    }
+    return NULL;
+}
+
+/* step: the approved one that comes nearest; NULL: there is none. */
+static int refuse(const struct approved_step *step, const struct plan_change *change,
+                  enum plan_action action, struct error *error)
+{
+    const char *rotated = step ? find_rotated(step, change) : NULL;
+
+    if (rotated)
+        return stale(error,
+                     "a secret that it refers to has another version by now than when the "
+                     "plan was approved: %s",
+                     rotated);
     if (!step)
         return stale(error, "it would be %s, which the approved plan does not have",
                      done_to(action));
@@ -341,11 +372,11 @@ static int check_wanted(const struct approved_plan *approved, const struct plan_
     while (step && step->leaves)
         step = next_of(approved, change, step + 1);
     if (!step)
-        return refuse(NULL, action, error);
+        return refuse(NULL, change, action, error);
     if (step->action == PLAN_DEFERRED)
         return NOT_COVERED;
     if (!is_same(approved, step, change, action, extent))
-        return refuse(step, action, error);
+        return refuse(step, change, action, error);
     if (extent == ALL_OF_IT && !shows_the_same(approved, step, change))
         return stale(error, "the API server, or an admission webhook, would make another object of "
                             "it than the approved plan shows");
@@ -396,7 +427,7 @@ static int check_leaving(const struct approved_plan *approved, const struct plan
         if (step->leaves || (step->action == PLAN_REPLACE && change->deposed))
             other = step;
     }
-    return is_deferred ? NOT_COVERED : refuse(other, change->action, error);
+    return is_deferred ? NOT_COVERED : refuse(other, change, change->action, error);
 }
 
 /* It is not there any more, or never was; or it was only read. */

@@ -17,6 +17,8 @@ struct approved_step {
     bool has_unknown;            /* plan_change.has_unknown */
     struct digest_halves halves;
     const struct value *unknown; /* digest_unknown(); a reference; NULL: none */
+    const struct value *secrets; /* plan_change.secrets; a reference; NULL: none. For messages: the
+                                    digests have them */
     struct digest_shown shown;   /* of CREATE; its value is a reference */
 };
 

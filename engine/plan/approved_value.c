@@ -46,6 +46,7 @@ static void add_step(struct value_builder *b, const struct approved_step *step)
     add_text_if(b, "made", step->halves.made);
     add_text_if(b, "removed", step->halves.removed);
     add_pointers_if(b, "unknown", step->unknown);
+    add_pointers_if(b, "secrets", step->secrets);
     add_text_if(b, "shown", step->shown.hex);
     add_pointers_if(b, "assigned", step->shown.assigned);
     value_end_object(b);
@@ -151,6 +152,22 @@ static int read_pointers(const struct value *object, const char *key, const stru
     return 0;
 }
 
+static int read_texts(const struct value *object, const char *key, const struct value **ret,
+                      struct error *error)
+{
+    const struct value *texts = value_get(object, key);
+
+    if (!texts)
+        return 0;
+    if (!value_is(texts, VALUE_ARRAY) || !value_count(texts))
+        return corrupt(error, "the secrets are no list");
+    for (size_t i = 0; i < value_count(texts); i++)
+        if (!value_string(value_at(texts, i)))
+            return corrupt(error, "a secret is no text");
+    *ret = value_ref(texts);
+    return 0;
+}
+
 /* What an approved step of each action consists of. */
 static const struct shape {
     bool is_step, leaves, stays, makes, removes;
@@ -175,7 +192,7 @@ static int check_shape(const struct approved_step *step, struct error *error)
     if (!shape->is_step || !(step->leaves ? shape->leaves : shape->stays) ||
         shape->makes != (*step->halves.made != '\0') ||
         shape->removes != (*step->halves.removed != '\0') ||
-        ((step->unknown || step->has_unknown) && !shape->makes) ||
+        ((step->unknown || step->has_unknown || step->secrets) && !shape->makes) ||
         (*step->shown.hex && step->action != PLAN_CREATE) ||
         (step->shown.assigned && !*step->shown.hex) ||
         (step->create_first && step->action != PLAN_REPLACE))
@@ -185,9 +202,9 @@ static int check_shape(const struct approved_step *step, struct error *error)
 
 static int read_step(struct approved_plan *approved, const struct value *value, struct error *error)
 {
-    static const char *const known[] = {"id",          "type",       "action",   "leaves",
-                                        "createFirst", "hasUnknown", "made",     "removed",
-                                        "unknown",     "shown",      "assigned", NULL};
+    static const char *const known[] = {
+        "id",      "type",    "action", "leaves",   "createFirst", "hasUnknown", "made",
+        "removed", "unknown", "shown",  "assigned", "secrets",     NULL};
     struct approved_step *step = &approved->steps[approved->n_steps++];
     const char *id = text_of(value, "id"), *type = text_of(value, "type");
     int r = check_members(value, known, error);
@@ -208,6 +225,8 @@ static int read_step(struct approved_plan *approved, const struct value *value, 
         r = read_digest(value, "removed", step->halves.removed, error);
     if (r >= 0)
         r = read_pointers(value, "unknown", &step->unknown, error);
+    if (r >= 0)
+        r = read_texts(value, "secrets", &step->secrets, error);
     if (r >= 0)
         r = read_digest(value, "shown", step->shown.hex, error);
     if (r >= 0)

@@ -46,6 +46,8 @@ static void add_object(struct digest *digest, const struct plan_change *change, 
     hash_add_str(digest->hash, change->id);
     hash_add_str(digest->hash, change->type);
     hash_add_str(digest->hash, uid ? uid : "");
+    if (change->step && change->step->place)
+        hash_add_str(digest->hash, change->step->place);
     add_value(digest, before);
 }
 
@@ -145,6 +147,10 @@ static bool digest_made(const struct plan_change *change, const struct value *un
     add_object(&digest, change, step ? step->uid : NULL, step ? step->before : NULL);
     for (enum part part = 0; part < N_PARTS; part++)
         add_part(&digest, part_of(change, part), unknown, prefixes[part], &has_unknown);
+    if (change->secrets) {
+        hash_add_str(digest.hash, "secrets");
+        add_value(&digest, change->secrets);
+    }
     if (has_unknown && change->resource) {
         hash_add_str(digest.hash, "references");
         add_value(&digest, change->resource->attributes);

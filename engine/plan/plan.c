@@ -43,6 +43,7 @@ static void change_clear(struct plan_change *change)
     free(TAKE(change->diff));
     free(TAKE(change->error));
     value_assign(&change->warnings, NULL);
+    value_assign(&change->secrets, NULL);
     change->reason = NULL;
 }
 

@@ -38,6 +38,8 @@ struct plan_change {
     struct diff *diff;                /* owned: fields, redacted; NULL: none to show */
     struct error *error;              /* owned: why it cannot be done, as planned; or NULL */
     const struct value *warnings;     /* a reference: array of strings, redacted; or NULL */
+    const struct value *secrets;      /* a reference: array of strings, which secrets it refers to,
+                                         in which versions (secret_ref.h); NULL: none */
     const char *reason;               /* the step's, or why it is DEFERRED, or stays; in the
                                          arena, or NULL */
 };

@@ -3,16 +3,18 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
+#include "engine/base/str.h"
 #include "engine/spec/parse.h"
 #include "engine/spec/ref.h"
 #include "engine/spec/ref_text.h"
+#include "engine/spec/secret_ref.h"
 
-#define SECRET_PREFIX "ref://"
 /* Unknown ids of a Spec that are compared with all others. */
 #define MOST_COMPARED 8
 
 struct collect {
     struct parse *parse;
+    const struct value *attributes; /* of the current resource */
     size_t index; /* index of the current resource */
 };
 
@@ -74,7 +76,7 @@ static void take_explicit(const struct collect *collect, const struct resource *
 
         if (target)
             take(collect, target, &at);
-        else
+        else if (!collect->parse->is_partial)
             report_unknown_id(collect, id, &at);
     }
 }
@@ -97,9 +99,13 @@ static void take_reference(const struct collect *collect, const struct value *st
     struct error error; /* not initialised: it is large, and a call that fails sets it */
     struct ref ref = {0};
     const char *text = "";
+    int r = ref_text(string, &text, &error);
 
-    if (ref_text(string, &text, &error) < 0 ||
-        ref_parse(text, &parse->spec->by_id, &ref, &error) < 0) {
+    if (r >= 0)
+        r = ref_parse(text, &parse->spec->by_id, &ref, &error);
+    if (r == ERR_NOT_FOUND && parse->is_partial)
+        return;
+    if (r < 0) {
         check_problem(&parse->check, INVALID_SPEC, place, "%s", error.message);
         return;
     }
@@ -121,6 +127,40 @@ static bool has_room(struct parse *parse, const struct place *place)
     return parse->place_bytes <= LIMIT_PLACE_BYTES;
 }
 
+/* Below `data` of the attributes of resources[N]. */
+static bool is_in_data(const struct place *place)
+{
+    const struct place *below = NULL;
+
+    for (; place && !(str_equal(place->key, "attributes") && place->above &&
+                      !place->above->key);
+         place = place->above)
+        below = place;
+    return place && below && str_equal(below->key, "data");
+}
+
+/* The Base64 form counts only where the Spec has a store: elsewhere it is a value as any other. */
+static void check_secret(const struct collect *collect, const struct value *string,
+                         const struct place *place)
+{
+    struct parse *parse = collect->parse;
+    bool is_data = parse->spec->has_secret_store && secret_ref_has_data(collect->attributes) &&
+                   is_in_data(place);
+    _cleanup_free_ char *text = secret_ref_text(string, is_data);
+    struct secret_ref ref;
+    struct error error;
+
+    if (!text)
+        return;
+    if (!parse->spec->has_secret_store)
+        check_problem(&parse->check, INVALID_SPEC, place,
+                      "refers to a secret, and the Spec has no secretStore");
+    else if (secret_ref_parse(text, &ref, &error) < 0)
+        check_problem(&parse->check, INVALID_SPEC, place, "%s", error.message);
+    else
+        secret_ref_done(&ref);
+}
+
 static int look_at_string(void *arg, const struct value *string, const struct place *place,
                           struct error *error)
 {
@@ -136,9 +176,8 @@ static int look_at_string(void *arg, const struct value *string, const struct pl
                       "own, and join the parts where they are used");
     else if (ref_is(string))
         take_reference(collect, string, place);
-    else if (strncmp(value_string(string), SECRET_PREFIX, strlen(SECRET_PREFIX)) == 0)
-        check_problem(&collect->parse->check, UNSUPPORTED, place,
-                      "secret references (" SECRET_PREFIX ") are not supported by this version");
+    else
+        check_secret(collect, string, place);
     return 0;
 }
 
@@ -152,6 +191,7 @@ void parse_dependencies(struct parse *parse, size_t index, const struct place *p
 
     parse->n_found = 0;
     take_explicit(&collect, resource, place);
+    collect.attributes = resource->attributes;
     place_each_string(resource->attributes, &attributes, look_at_string, &collect, NULL);
     place_each_string(resource->extensions, &extensions, look_at_string, &collect, NULL);
     dependencies->count = parse->n_found;

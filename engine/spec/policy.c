@@ -193,9 +193,11 @@ void check_policy(struct check *check, const struct value *fields, struct spec_p
         .drift = read_drift(check, fields),
         .history_limit =
             read_count(check, fields, "revisionHistoryLimit", MOST_HISTORY, DEFAULT_HISTORY),
+        .max_deletions = read_count(check, fields, "maxDeletions", INT32_MAX, -1),
         .service_account = read_service_account(check, fields),
     };
     read_remediation(check, fields, ret);
+    check_object_policy(check, fields, &ret->objects);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         *(bool *)((char *)ret + booleans[i].offset) = read_boolean(
             check, fields, booleans[i].name, booleans[i].fallback, booleans[i].unreadable);

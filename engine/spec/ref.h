@@ -51,4 +51,15 @@ int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *
 int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const struct value **ret,
                 struct error *error);
 
+/* The same for references to secrets (secret_ref.h) as well, by a function of their own. One pass
+ * does both: nothing that was looked up is taken for a reference, of either kind. has_data: the value
+ * is the attributes of a Secret of Kubernetes. */
+struct ref_lookups {
+    ref_lookup *reference, *secret;
+    void *arg;
+    bool has_data;
+};
+int ref_resolve_all(const struct value *value, const struct ref_lookups *lookups,
+                    const struct value **ret, struct error *error);
+
 #endif

@@ -1,6 +1,11 @@
+#include <string.h>
+
+#include "engine/base/base64.h"
 #include "engine/base/limits.h"
+#include "engine/base/str.h"
 #include "engine/spec/place.h"
 #include "engine/spec/ref_text.h"
+#include "engine/spec/secret_ref.h"
 
 /* ---- Looking at references ---- */
 
@@ -30,9 +35,9 @@ int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *
 /* ---- Replacing them ---- */
 
 struct resolve {
-    ref_lookup *lookup;
-    void *arg;
+    const struct ref_lookups *lookups;
     struct value_builder *made;
+    bool is_data; /* at work in `data` of a Secret */
     size_t bytes; /* of what was found: LIMIT_REFERRED_BYTES */
 };
 
@@ -61,7 +66,7 @@ static int add_reference(struct resolve *resolve, const struct value *value, str
     int r = ref_text(value, &text, error);
 
     if (r == 0)
-        r = resolve->lookup(resolve->arg, text, &found, error);
+        r = resolve->lookups->reference(resolve->lookups->arg, text, &found, error);
     if (r != 0)
         return r;
     if (!found)
@@ -73,6 +78,43 @@ static int add_reference(struct resolve *resolve, const struct value *value, str
         value_add_sensitive(resolve->made, found);
     else
         value_add(resolve->made, found);
+    return 0;
+}
+
+/* A reference. */
+static const struct value *in_base64(const struct value *value)
+{
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    _cleanup_value_ const struct value *made = NULL;
+    size_t length = 0;
+    const char *bytes = value_string_n(value, &length);
+
+    if (!bytes)
+        return value_ref(value);
+    base64_encode(&text, bytes, length);
+    made = value_pack("s", text.data);
+    explicit_bzero(text.data, text.length);
+    return value_sensitive(made);
+}
+
+/* 1: it is none. */
+static int add_secret(struct resolve *resolve, const struct value *value, struct error *error)
+{
+    _cleanup_free_ char *text =
+        resolve->lookups->secret ? secret_ref_text(value, resolve->is_data) : NULL;
+    _cleanup_value_ const struct value *found = NULL, *sent = NULL;
+    int r;
+
+    if (!text)
+        return 1;
+    r = resolve->lookups->secret(resolve->lookups->arg, text, &found, error);
+    if (r != 0)
+        return r;
+    sent = resolve->is_data ? in_base64(found) : value_ref(found);
+    if (!count_bytes(resolve, sent))
+        return err_set(error, ERR_TOO_LARGE, "TooLarge",
+                       "what its references name is more than %u MiB", LIMIT_REFERRED_BYTES >> 20);
+    value_add_sensitive(resolve->made, sent);
     return 0;
 }
 
@@ -90,6 +132,33 @@ static int add_below(struct resolve *resolve, const struct value *container, siz
     return add_resolved(resolve, value_member(container, index), error);
 }
 
+/* The members of a Secret. */
+static int add_secret_member(struct resolve *resolve, const struct value *object, size_t index,
+                             struct error *error)
+{
+    size_t length = 0;
+    int r;
+
+    resolve->is_data = str_equal(value_member_key(object, index, &length), "data");
+    r = add_below(resolve, object, index, error);
+    resolve->is_data = false;
+    return r;
+}
+
+static int add_attributes(struct resolve *resolve, const struct value *value, struct error *error)
+{
+    int r = 0;
+
+    if (!resolve->lookups->has_data || !value_is(value, VALUE_OBJECT))
+        return add_resolved(resolve, value, error);
+    value_begin_like(resolve->made, value);
+    for (size_t i = 0; r == 0 && i < value_count(value); i++)
+        r = add_secret_member(resolve, value, i, error);
+    if (r == 0)
+        value_end(resolve->made);
+    return r;
+}
+
 static int add_resolved(struct resolve *resolve, const struct value *value, struct error *error)
 {
     size_t count = value_count(value);
@@ -97,6 +166,8 @@ static int add_resolved(struct resolve *resolve, const struct value *value, stru
 
     if (ref_is(value))
         return add_reference(resolve, value, error);
+    if (!count && (r = add_secret(resolve, value, error)) <= 0)
+        return r;
     if (!count) {
         value_add(resolve->made, value);
         return 0;
@@ -116,18 +187,26 @@ static int is_reference(void *arg, const struct value *string, const struct plac
     return ref_is(string);
 }
 
-int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const struct value **ret,
-                struct error *error)
+int ref_resolve_all(const struct value *value, const struct ref_lookups *lookups,
+                    const struct value **ret, struct error *error)
 {
     _cleanup_(value_builder_free_p) struct value_builder *made = NULL;
-    struct resolve resolve = {.lookup = lookup, .arg = arg};
+    struct resolve resolve = {.lookups = lookups};
     int r;
 
-    if (!place_each_string(value, NULL, is_reference, NULL, NULL)) {
+    if (!place_each_string(value, NULL, is_reference, NULL, NULL) &&
+        !(lookups->secret && secret_ref_is_within(value))) {
         *ret = value_ref(value);
         return 0;
     }
     made = resolve.made = value_builder_new();
-    r = add_resolved(&resolve, value, error);
+    r = add_attributes(&resolve, value, error);
     return r == 0 ? value_builder_finish(made, ret, error) : r;
+}
+
+int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const struct value **ret,
+                struct error *error)
+{
+    return ref_resolve_all(value, &(struct ref_lookups){.reference = lookup, .arg = arg}, ret,
+                           error);
 }

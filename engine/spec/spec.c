@@ -44,7 +44,10 @@ static void read_head(struct parse *parse, const struct value *object)
     spec->stack = read_coordinate(check, fields, "stack", "default");
     spec->workspace = read_coordinate(check, fields, "workspace", "default");
     check_policy(check, fields, &spec->policy);
-    check_unsupported(check, fields);
+    check_awaited(check, fields, parse->options->no_cross_namespace, spec);
+    spec->has_secret_store = check_secret_store(check, value_get(fields, "secretStore"));
+    parse_health_checks(parse, fields);
+    parse_health_check_exprs(parse, fields);
 }
 
 /* ---- One resource ---- */
@@ -274,6 +277,8 @@ int spec_parse(const struct value *object, const struct spec_options *options, s
     int r;
 
     spec->source = value_ref(object);
+    parse.is_partial =
+        !options->has_sources && value_count(value_path(object, "spec", "resourcesFrom", NULL)) > 0;
     read_head(&parse, object);
     read_resources(&parse, value_get(object, "spec"));
     parse_done(&parse);
@@ -289,6 +294,8 @@ void spec_free(struct spec *spec)
         return;
     strmap_done(&spec->by_id);
     strmap_done(&spec->moved);
+    for (size_t i = 0; i < spec->n_health_checks; i++)
+        value_unref(spec->health_checks[i].attributes);
     arena_done(&spec->arena);
     value_unref(spec->source);
     free(spec);

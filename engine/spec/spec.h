@@ -15,7 +15,9 @@
 
 #include <stdint.h>
 
+#include "engine/base/limits.h"
 #include "engine/base/strmap.h"
+#include "engine/spec/object_policy.h"
 #include "engine/spec/problem.h"
 #include "engine/spec/resource.h"
 
@@ -33,33 +35,53 @@ enum drift_mode {
 };
 
 struct spec_policy {
-    bool suspend;              /* false */
-    bool prune;                /* true */
-    bool wait;                 /* true */
-    bool force;                /* false */
-    bool needs_approval;       /* false: approval.mode is Automatic */
+    bool suspend;                  /* false */
+    bool prune;                    /* true */
+    bool wait;                     /* true */
+    bool force;                    /* false */
+    bool needs_approval;           /* false: approval.mode is Automatic */
     enum deletion_policy deletion; /* DELETION_MIRROR_PRUNE */
-    enum drift_mode drift;     /* DRIFT_ENABLED */
-    int64_t interval;          /* ms: 10 m */
-    int64_t retry_interval;    /* ms: 30 s */
-    int64_t timeout;           /* ms: 5 m */
-    int64_t history_limit;     /* Releases that are kept: 10 */
-    bool rolls_back;           /* false: remediation.strategy is none */
-    int64_t retries;           /* of a failed operation before that: 0; -1: without an end */
-    const char *service_account; /* NULL: not set */
+    enum drift_mode drift;         /* DRIFT_ENABLED */
+    int64_t interval;              /* ms: 10 m */
+    int64_t retry_interval;        /* ms: 30 s */
+    int64_t timeout;               /* ms: 5 m */
+    int64_t history_limit;         /* Releases that are kept: 10 */
+    bool rolls_back;               /* false: remediation.strategy is none */
+    int64_t retries;               /* of a failed operation before that: 0; -1: without an end */
+    int64_t max_deletions;         /* of an apply; -1: without a bound */
+    const char *service_account;   /* NULL: not set */
+    struct object_policy objects;  /* its values are borrowed */
 };
+
+/* Another Spec that a Spec waits for: an entry of `dependsOn`. Borrowed from the custom resource. */
+struct spec_awaited {
+    const char *namespace_name, *name;
+};
+
+/* An object that the Spec does not own: it has to be healthy, too, when everything is applied. */
+struct spec_health_check {
+    const char *id;                 /* "apiVersion:Kind[:namespace]:name", for messages */
+    const struct value *attributes; /* what names it; owned */
+};
+#define SPEC_HEALTH_CHECK_TYPE "Kubernetes" /* the type of all of them */
 
 struct spec {
     const struct value *source; /* the custom resource */
+    size_t shared_memory; /* bytes of other documents, which the source shares; set by who knows */
     struct arena arena;
 
     const char *namespace_name, *name, *uid;
     int64_t generation;
     const char *project, *stack, *workspace;
     struct spec_policy policy;
+    struct spec_awaited *awaited;
+    size_t n_awaited;
+    bool has_secret_store; /* `secretStore` names a provider */
 
     struct resource *resources; /* in the order written */
     size_t n_resources;
+    struct spec_health_check *health_checks; /* in the order written */
+    size_t n_health_checks;
     struct strmap by_id; /* id -> struct resource * */
     struct strmap moved; /* the ids before (moved.h) -> struct resource * */
     /* The dependencies of each resource, as indices: from dependsOn and from references, without
@@ -67,7 +89,7 @@ struct spec {
     struct spec_dependencies {
         uint32_t *indices;
         size_t count;
-    } *dependencies;
+    } * dependencies;
 };
 
 /* A type of resources that has a runtime. */
@@ -80,6 +102,9 @@ struct spec_type {
 struct spec_options {
     const struct spec_type *types;
     size_t n_types;
+    bool no_cross_namespace; /* a Spec may not name objects of another namespace */
+    bool has_sources; /* the resources of `resourcesFrom` are among `resources`. False: they are not
+                         known, and an unknown id may be one of theirs */
 };
 
 /* Takes a reference to object. Returns 0, or the error of problems_to_error() with all problems in
@@ -90,8 +115,14 @@ void spec_free(struct spec *spec);
 DEFINE_CLEANUP(struct spec *, spec_free)
 
 /* Reads the policy alone, for the deletion of a Spec whose other fields may be broken. A field that
- * cannot be read gets the value that deletes less. service_account is borrowed from object. */
+ * cannot be read gets the value that deletes less. service_account and the values of `objects` are
+ * borrowed from object. */
 void spec_policy_read(const struct value *object, struct spec_policy *ret);
+
+/* Reads `dependsOn` alone, of a Spec whose other fields may be broken. Entries that are wrong, and
+ * what is refused, are left out. Returns how many there are. */
+size_t spec_awaited_read(const struct value *object, bool no_cross_namespace,
+                         struct spec_awaited ret[LIMIT_AWAITED]);
 
 size_t spec_index(const struct spec *spec, const struct resource *resource);
 

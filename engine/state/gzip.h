@@ -17,6 +17,10 @@ int gzip_compress(const void *bytes, size_t length, struct buf *to);
 /* Adds to `to`. ERR_TOO_LARGE: the buffer's maximum. ERR_CORRUPT: it is not one gzip stream, whole
  * and with nothing after it. */
 int gzip_expand(const void *bytes, size_t length, struct buf *to);
+/* The same in pieces, for what may become too large to be kept. If fn returns false, that ends it:
+ * ERR_TOO_LARGE. */
+typedef bool gzip_on_piece(void *arg, const void *piece, size_t length);
+int gzip_expand_each(const void *bytes, size_t length, gzip_on_piece *fn, void *arg);
 /* Whether the bytes begin as gzip does. */
 bool gzip_is(const void *bytes, size_t length);
 

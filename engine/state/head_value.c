@@ -9,6 +9,7 @@ const struct head_field head_fields[N_HEAD_FIELDS] = {
     {"generation", HEAD_NUMBER, HEAD_REQUIRED, offsetof(struct state_head, generation)},
     {"progressedAt", HEAD_NUMBER, HEAD_OPTIONAL, offsetof(struct state_head, progressed_at)},
     {"operationUid", HEAD_TEXT, HEAD_OPTIONAL, offsetof(struct state_head, operation_uid)},
+    {"place", HEAD_TEXT, HEAD_OPTIONAL, offsetof(struct state_head, place)},
     {"epoch", HEAD_NUMBER, HEAD_REQUIRED, offsetof(struct state_head, epoch)},
     {"policy", HEAD_VALUE, HEAD_OPTIONAL, offsetof(struct state_head, policy)},
     {"hold", HEAD_VALUE, HEAD_OPTIONAL, offsetof(struct state_head, hold)},

@@ -70,6 +70,7 @@ void ledger_head(struct ledger *ledger, struct arena *arena, struct state_head *
     ret->spec_name = arena_str(arena, ret->spec_name);
     ret->spec_uid = arena_str(arena, ret->spec_uid);
     ret->operation_uid = arena_str(arena, ret->operation_uid);
+    ret->place = arena_str(arena, ret->place);
 }
 
 void ledger_set_head(struct ledger *ledger, const struct state_head *head)

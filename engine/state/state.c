@@ -62,6 +62,7 @@ void state_head_copy(struct state_head *ret, const struct state_head *head)
     ret->spec_name = str_new(head->spec_name);
     ret->spec_uid = str_new(head->spec_uid);
     ret->operation_uid = str_new(head->operation_uid);
+    ret->place = str_new(head->place);
     value_ref(head->policy);
     value_ref(head->hold);
 }
@@ -72,6 +73,7 @@ void state_head_done(struct state_head *head)
     free((char *)(uintptr_t)head->spec_name);
     free((char *)(uintptr_t)head->spec_uid);
     free((char *)(uintptr_t)head->operation_uid);
+    free((char *)(uintptr_t)head->place);
     value_unref(head->policy);
     value_unref(head->hold);
     *head = (struct state_head){0};

@@ -25,6 +25,8 @@ struct state_head {
     int64_t progressed_at;        /* ms since 1970: the last progress of the operation at
                                      `revision`; 0: no operation is under way */
     const char *operation_uid;    /* uid of the Spec whose operation that is; NULL: spec_uid */
+    const char *place;            /* which platform has the objects, if a runtime has several, as
+                                     that runtime says it (runtime_ops.place); or NULL */
     int64_t epoch;                /* of the leader that last wrote State */
     uint64_t serial;              /* rises with each save */
     const struct value *policy;   /* the deletion policy in the Spec at `revision`; or NULL */

@@ -42,7 +42,7 @@ struct head_field {
     size_t offset;               /* in struct state_head */
 };
 
-#define N_HEAD_FIELDS 10
+#define N_HEAD_FIELDS 11
 extern const struct head_field head_fields[N_HEAD_FIELDS];
 
 /* A reference; NULL: none. */

@@ -211,7 +211,7 @@ static void walk_all(const struct graph *graph)
 static void run_once(const struct buf *text, struct run *ret)
 {
     static const struct spec_type types[] = {{KUBE_RUNTIME_TYPE, &kube_checks, NULL}};
-    const struct spec_options options = {types, ARRAY_SIZE(types)};
+    const struct spec_options options = {.types = types, .n_types = ARRAY_SIZE(types)};
     _cleanup_value_ const struct value *object = NULL;
     _cleanup_(spec_free_p) struct spec *spec = NULL;
     _cleanup_(graph_free_p) struct graph *graph = NULL;

@@ -276,7 +276,7 @@ static const struct value *read_spec(void)
 static struct spec *parse(const struct value *object)
 {
     static const struct spec_type types[] = {{TYPE, NULL, NULL}};
-    const struct spec_options options = {types, ARRAY_SIZE(types)};
+    const struct spec_options options = {.types = types, .n_types = ARRAY_SIZE(types)};
     struct problems problems = PROBLEMS_INIT;
     struct error error = {0};
     struct spec *spec = NULL;

@@ -262,7 +262,8 @@ _plane_folder() {
     defer _abort_unless_ready
 }
 
-# plane_start NODES AUDIT FSYNC: a new one; 1 is for an audit log, and for an etcd that waits for the disk.
+# plane_start NODES AUDIT FSYNC PKI: a new one; 1 is for an audit log, and for an etcd that waits for the disk;
+# PKI is a folder of pki_make, or empty.
 plane_start() {
     tools_ensure "${PLANE_PROCESSES[@]}" kubectl
     _plane_folder
@@ -270,7 +271,7 @@ plane_start() {
     (($2)) && _audit_policy >"$dir/audit.yaml"
     (($3)) && : >"$dir/fsync"
     _etcd_start
-    pki_make "$dir/pki"
+    if [[ -n $4 ]]; then cp -r "$4/." "$dir/pki"; else pki_make "$dir/pki"; fi
     _wait_for 180 etcd 'etcd answers' _etcd_answers
     _apiserver_up
     _kubeconfigs_write

@@ -30,6 +30,11 @@ static int64_t system_monotonic(const struct clock_source *clock)
     return clock_ms(CLOCK_BOOTTIME);
 }
 
+int64_t clock_thread_cpu(void)
+{
+    return clock_ms(CLOCK_THREAD_CPUTIME_ID);
+}
+
 static struct timespec monotonic_after(int64_t ms)
 {
     struct timespec time;

@@ -9,4 +9,7 @@
 
 extern const struct clock_source system_clock;
 
+/* ms of CPU time that the calling thread has had. */
+int64_t clock_thread_cpu(void);
+
 #endif

@@ -26,6 +26,7 @@
 #include "engine/base/cancel.h"
 #include "engine/base/error.h"
 
+struct address_filter;
 struct http_loop;
 
 struct http_loop_config {
@@ -60,6 +61,11 @@ struct http_client_config {
     bool http2;              /* HTTP/2 without TLS (http:// only). The first request has to end
                                 before others begin */
     int64_t connect_timeout; /* ms; 0: 10 s */
+    const struct address_filter *address_filter; /* borrowed, outlives the client; NULL: none.
+                                It is also asked of a connection that another client of the loop
+                                made */
+    int64_t idle_time; /* ms that a connection may have been idle and is used again; 0: 118 s. A
+                          server that has ended it meanwhile leaves a request without an answer */
 };
 
 struct http_client;
@@ -130,6 +136,7 @@ int64_t http_date(const char *value);
  *   ERR_UNAVAILABLE  no connection, or broken off (response->sent says if it may have arrived)
  *   ERR_TIMEOUT      no whole answer in time
  *   ERR_CANCELLED    cancel fired, or the loop ends
+ *   ERR_FORBIDDEN    an address that is not allowed (address_filter.h)
  *   ERR_INVALID      a certificate that does not verify (reason TLSVerification)
  *   ERR_TOO_LARGE, or what permit and on_body gave.
  * Thread-safe.

@@ -1,5 +1,6 @@
 #include "runtimes/io/http_call.h"
 
+#include <arpa/inet.h>
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/address_filter.h"
 #include "runtimes/io/http_error.h"
 #include "runtimes/io/http_response.h"
 
@@ -158,11 +160,19 @@ static void call_cancel(struct http_call *call, const char *reason, bool quiet)
     call_abort(call, quiet);
 }
 
+static void refuse_address(struct http_call *call)
+{
+    err_set(&call->error, ERR_FORBIDDEN, ADDRESS_NOT_ALLOWED,
+            "its address is not one that may be connected to");
+}
+
 static void call_finish(struct task *task, CURLcode code)
 {
     struct http_call *call = call_of(task);
 
     leave_curl(call, code);
+    if (code == CURLE_COULDNT_CONNECT && call->refused)
+        refuse_address(call);
     if (code != CURLE_OK && !call->error.code)
         http_error_set(&call->error, code, call->curl_error);
     call_end(call, false);
@@ -178,6 +188,22 @@ static void keep_refusal(struct http_call *call, int code, const struct error *e
     call->error.code = code;
 }
 
+/* A connection that another client of the loop made may be to an address that this one may not
+ * use. */
+static bool is_allowed(const struct http_call *call, const char *to)
+{
+    struct sockaddr_in ipv4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 ipv6 = {.sin6_family = AF_INET6};
+    const struct address_filter *filter = call->client->address_filter;
+
+    if (!filter)
+        return true;
+    if (inet_pton(AF_INET, to, &ipv4.sin_addr) == 1)
+        return address_filter_passes(filter, (const struct sockaddr *)&ipv4);
+    return inet_pton(AF_INET6, to, &ipv6.sin6_addr) == 1 &&
+           address_filter_passes(filter, (const struct sockaddr *)&ipv6);
+}
+
 /*
  * curl calls this when it has a connection, immediately before it sends the request's bytes. It
  * calls this a second time if the connection broke before an answer and curl wants to repeat the
@@ -189,7 +215,11 @@ static int on_ready(void *arg, char *to, char *from, int to_port, int from_port)
     struct error error = {0};
     int code = 0;
 
-    (void)to, (void)from, (void)to_port, (void)from_port;
+    (void)from, (void)to_port, (void)from_port;
+    if (!is_allowed(call, to)) {
+        refuse_address(call);
+        return CURL_PREREQFUNC_ABORT;
+    }
     if (call->asked) {
         err_set(&call->error, ERR_UNAVAILABLE, err_reason(ERR_UNAVAILABLE),
                 "the connection broke off before an answer");
@@ -204,6 +234,19 @@ static int on_ready(void *arg, char *to, char *from, int to_port, int from_port)
     }
     call->response->sent = true;
     return CURL_PREREQFUNC_OK;
+}
+
+/* curl calls this for each address of the name that it tries. */
+static curl_socket_t open_socket(void *arg, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    struct http_call *call = arg;
+
+    (void)purpose;
+    if (!address_filter_passes(call->client->address_filter, &address->addr)) {
+        call->refused = true;
+        return CURL_SOCKET_BAD;
+    }
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
 }
 
 static void hear(struct http_call *call)
@@ -307,6 +350,10 @@ static CURLcode set_request(struct http_call *call, CURL *handle)
     SET(CURLOPT_HEADERDATA, call);
     SET(CURLOPT_WRITEFUNCTION, on_data);
     SET(CURLOPT_WRITEDATA, call);
+    if (client->address_filter) {
+        SET(CURLOPT_OPENSOCKETFUNCTION, open_socket);
+        SET(CURLOPT_OPENSOCKETDATA, call);
+    }
     return result;
 }
 

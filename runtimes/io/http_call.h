@@ -23,6 +23,7 @@ struct http_call {
     struct cancel_listener *listener;
     int64_t heard; /* when the last byte came */
     bool asked;    /* the permit was asked: curl may send from now on */
+    bool refused;  /* an address that is not allowed was not connected to */
     char curl_error[CURL_ERROR_SIZE];
 };
 

@@ -123,6 +123,8 @@ static CURLcode set_defaults(struct http_client *client, CURL *handle)
         SET(CURLOPT_UNIX_SOCKET_PATH, client->unix_socket);
         SET(CURLOPT_MAXAGE_CONN, LONGEST_IDLE_UNIX_S);
     }
+    if (client->idle_time)
+        SET(CURLOPT_MAXAGE_CONN, (long)(client->idle_time / 1000));
     if (!client->is_tls) {
         SET(CURLOPT_HTTP_VERSION, client_version(client));
         SET(CURLOPT_PIPEWAIT, client->http2 ? 1L : 0L);
@@ -291,6 +293,8 @@ int http_client_new(struct http_loop *loop, const struct http_client_config *con
     client->unix_socket = str_new(config->unix_socket);
     client->http1 = config->http1;
     client->http2 = config->http2;
+    client->address_filter = config->address_filter;
+    client->idle_time = config->idle_time;
     client->connect_timeout =
         config->connect_timeout > 0 ? config->connect_timeout : CONNECT_TIMEOUT_MS;
     r = read_address(client, config, error);

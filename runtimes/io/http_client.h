@@ -34,6 +34,8 @@ struct http_client {
     bool http1;
     bool http2;
     int64_t connect_timeout;
+    int64_t idle_time;
+    const struct address_filter *address_filter; /* borrowed, or NULL */
 
     bool has_connected;               /* the loop's thread only; see client_version() */
     CURL *idle[CLIENT_IDLE_HANDLES]; /* the loop's thread only */

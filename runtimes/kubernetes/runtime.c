@@ -15,6 +15,7 @@ const struct runtime_ops kube_runtime_ops = {
     .follow = &kube_follow_ops,
     .relate = kube_relate,
     .open = kube_session_open,
+    .place = kube_session_place,
     .close = session_unref,
     .prefetch = kube_prefetch,
     .list_own = kube_list_own,

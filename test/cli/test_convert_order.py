@@ -1,6 +1,7 @@
 """What convert makes of the order and the annotations of other tools, of Kusion's specs and of Terraform's
 state files."""
 
+import base64
 import json
 
 import pytest
@@ -160,18 +161,12 @@ def test_refs_of_bindings_and_not_against_the_waves():
 
 
 @pytest.mark.parametrize("key, value, told", [
-    ("helm.sh/resource-policy", "keep", "deletionPolicy: Orphan"),
-    ("client.lifecycle.config.k8s.io/deletion", "detach", "prune: false"),
-    ("argocd.argoproj.io/sync-options", "SkipDryRunOnMissingResource=true, Prune=false", "Prune=false is not obeyed"),
-    ("argocd.argoproj.io/sync-options", "Replace=true", "docs/replace.md"),
-    ("kustomize.toolkit.fluxcd.io/prune", "disabled", "prune: false"),
-    ("kustomize.toolkit.fluxcd.io/reconcile", "disabled", "suspend: true"),
+    ("argocd.argoproj.io/sync-options", "SkipDryRunOnMissingResource=true, Replace=true", "docs/replace.md"),
     ("helm.sh/hook-delete-policy", "before-hook-creation", "stays as long as the Spec has it"),
     ("argocd.argoproj.io/hook-delete-policy", "HookSucceeded", "stays as long"),
     ("kapp.k14s.io/change-rule", "upsert after upserting a", "write dependsOn"),
     ("kapp.k14s.io/change-rule.2", "upsert after upserting b", "write dependsOn"),
     ("kapp.k14s.io/change-group", "a", "write dependsOn"),
-    ("kapp.k14s.io/delete-strategy", "orphan", "prune: false"),
 ])
 def test_what_others_obey_is_told_with_its_line(key, value, told):
     made, said = convert([manifest("a", annotations={"x": "y", key: value})])
@@ -183,6 +178,11 @@ def test_what_others_obey_is_told_with_its_line(key, value, told):
 
 @pytest.mark.parametrize("key, value", [
     ("helm.sh/resource-policy", "other"), ("kustomize.toolkit.fluxcd.io/prune", "enabled"),
+    # what the operator obeys, too
+    ("helm.sh/resource-policy", "keep"), ("client.lifecycle.config.k8s.io/deletion", "detach"),
+    ("kustomize.toolkit.fluxcd.io/prune", "disabled"), ("kustomize.toolkit.fluxcd.io/reconcile", "disabled"),
+    ("kustomize.toolkit.fluxcd.io/ssa", "Merge"), ("kapp.k14s.io/delete-strategy", "orphan"),
+    ("argocd.argoproj.io/sync-options", "Prune=false,Delete=false"),
     ("argocd.argoproj.io/sync-options", "ServerSideApply=true,Prune=true"),
 ])
 def test_what_asks_for_nothing_else_is_not_told(key, value):
@@ -218,17 +218,18 @@ resources:
 - id: hashicorp:random:random_password:db
   type: Terraform
   attributes: {length: 3}
-secretStore: {provider: {vault: {}}}
+secretStore: {provider: {vault: {server: https://vault.example}}}
 """
     result = run(text)
     assert result.returncode == 0, result.stderr
     assert [line.split("  ")[:3] for line in result.stderr.splitlines()] == [
-        ["stdin:9:7", "warning", "ConfigMap/a"], ["stdin:11:5", "warning", "ConfigMap/a"],
+        ["stdin:11:20", "warning", "ConfigMap/a"],
         ["stdin:12:3", "warning", "hashicorp:random:random_password:db"],
-        ["stdin:15:1", "warning", "secretStore is not supported by 0.1.0: the operator refuses the Spec"]]
+        ["stdin:15:1", "warning",
+         "secretStore needs `auth` as well: as whom the store is asked (docs/secrets.md)"]]
     errors = [line.split("  ")[0] for line in kusion("validate", "-f", "-", input=text).stdout.splitlines()
               if "  error  " in line]
-    assert errors == ["stdin:9:7", "stdin:11:5", "stdin:15:1"]
+    assert errors == ["stdin:11:20", "stdin:15:1"]
 
 
 def test_to_kusion_says_what_is_lost():
@@ -361,3 +362,28 @@ def test_kustomizations(tmp_path):
     assert result.returncode == 1 and "kustomize: no folder" in result.stderr
     result = kusion("convert", "--name", "web", "-k", tmp_path, environment={"PATH": "/nonexistent"})
     assert "neither kubectl nor kustomize can be run" in result.stderr
+
+
+def b64(text):
+    return base64.b64encode(text.encode()).decode()
+
+
+def test_placeholders_of_argo_cds_vault_plugin():
+    made, said = convert([
+        manifest("s", "Secret",
+                 stringData={"plain": "<path:secret/data/team/db#password>", "version": "<path:secret/data/db#p#3>",
+                             "within": "x<path:secret/data/db#p>", "encoded": "<path:secret/data/db#p | base64encode>"},
+                 data={"whole": b64("<path:secret/data/db#p>"), "modified": "<path:secret/data/db#p | base64encode>",
+                       "raw": "<path:secret/data/db#p>"}),
+        manifest("c", data={"aws": "<path:my-secret#key>", "odd": "<path:a b/c#d e>", "json": "<path:a#b | jsonPath {.c}>"}),
+    ])
+    attributes = {id.rpartition(":")[2]: one["attributes"] for id, one in made.items()}
+    assert attributes["s"]["stringData"] == {
+        "plain": "ref://secret/team/db/password", "version": "ref://secret/db/p?version=3",
+        "within": "x<path:secret/data/db#p>", "encoded": "<path:secret/data/db#p | base64encode>"}
+    assert attributes["s"]["data"] == {"whole": "ref://secret/db/p", "modified": "ref://secret/db/p",
+                                       "raw": "<path:secret/data/db#p>"}
+    assert attributes["c"]["data"] == {"aws": "ref://my-secret/key", "odd": "ref://a%20b/c/d%20e",
+                                       "json": "<path:a#b | jsonPath {.c}>"}
+    assert said.count("stays as it is") == 4
+    assert said.count("the Spec needs secretStore") == 1

@@ -66,6 +66,18 @@ def test_hostile_names_stay_in_their_quotes():
     assert '["a#quot;];' in graph(text, "-o", "mermaid").stdout
 
 
+def test_the_specs_that_come_first_are_shown():
+    spec = {"apiVersion": "api.kusion.io/v1", "kind": "Spec", "metadata": {"name": "web", "namespace": "team"},
+            "spec": {"dependsOn": [{"name": "db"}, {"name": "net", "namespace": "platform"}],
+                     "resources": yaml.safe_load(CHAIN)["resources"]}}
+    text = yaml.safe_dump(spec)
+    assert graph(text).stdout.startswith("after the Spec db\nafter the Spec platform/net\na\n"), graph(text).stdout
+    dot = graph(text, "-o", "dot").stdout
+    assert 's0 [label="Spec db", style=dashed];' in dot and "s1 -> n0 [style=solid];" in dot
+    assert "s1 -> n1" not in dot
+    assert 's0(["Spec db"])' in graph(text, "-o", "mermaid").stdout
+
+
 def test_a_large_graph_ends():
     entries = [{"id": f"r{i}", "type": "Terraform", "attributes": {}, "dependsOn": [f"r{i - 1}"] if i else []}
                for i in range(3000)]

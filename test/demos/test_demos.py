@@ -24,6 +24,9 @@ SHOWN = {  # in this order
                  "What was done, and who approved it", "Gone after"],
     "hybrid": ["It is previewed", "kubectl kusion show", "The certificate is for", "Secrets only", "A longer password",
                "Back to revision 1", "Gone after"],
+    "stores": ["State is in PostgreSQL", "Ready after", "0 are damaged", "no State", "State is moved to a bucket",
+               "does nothing", "StoreMoved", "goes on with the same objects", "the same as before", "Gone after",
+               "0 documents are whole"],
     "node": ["helm install", "Ready at", "helm test", "is at work", "Ready after", "What the guestbook's Pods answer",
              "helm upgrade", "the same objects as before", "kill -9", "the kubelet started its container again",
              "the same objects as before", "helm uninstall", "releases.api.kusion.io", "specs.api.kusion.io"],
@@ -33,10 +36,11 @@ SHOWN = {  # in this order
 def skip_unless_possible(name):
     if name == "hybrid":
         need_providers()
-    if name == "node":
-        can = subprocess.run([ROOT / "hack/node", "can"], capture_output=True, text=True, check=False)
+    if name in ("node", "stores"):
+        what = {"node": ["node", "can"], "stores": ["stores", "can", "postgres", "s3"]}[name]
+        can = subprocess.run([ROOT / "hack" / what[0], *what[1:]], capture_output=True, text=True, check=False)
         if can.returncode:
-            pytest.skip(f"no node can be had here: {can.stderr.strip()}")
+            pytest.skip(f"{name}: it cannot be had here: {can.stderr.strip()}")
 
 
 @pytest.mark.parametrize("name", SHOWN, ids=lambda name: name or "guestbook")

@@ -28,7 +28,7 @@ MAY = [
     ("get", EXTENSIONS, "customresourcedefinitions", ALL, KINDS[1]),
     ("get list", EXTENSIONS, "customresourcedefinitions", ALL, ""),
     ("get", "apiregistration.k8s.io", "apiservices", ALL, "v1.example.com"),
-    ("get list create update patch delete", CORE, "configmaps", OWN, ""),
+    ("get list watch create update patch delete", CORE, "configmaps", OWN, ""),
     ("get list create update delete", CORE, "secrets", OWN, ""),
     ("get create update", "coordination.k8s.io", "leases", OWN, ""),
 ]
@@ -46,7 +46,7 @@ MAY_NOT = [
     ("get list watch create update patch delete", CORE, "configmaps", ALL, ""),
     ("get list watch create update patch delete", CORE, "configmaps", TEAM, ""),
     ("watch patch deletecollection", CORE, "secrets", OWN, ""),
-    ("watch deletecollection", CORE, "configmaps", OWN, ""),
+    ("deletecollection", CORE, "configmaps", OWN, ""),
     ("get list delete", "coordination.k8s.io", "leases", TEAM, ""),
     ("list watch patch delete", "coordination.k8s.io", "leases", OWN, ""),
     ("get create update delete", "coordination.k8s.io", "leases", "kube-system", ""),

@@ -249,8 +249,8 @@ def test_kubectl_apply_of_an_object_of_a_spec(web, how):
 
 
 def test_what_others_have_stays(web):
-    """An autoscaler's replicas, a sidecar, a label that Helm's manager applied: on adoption, and when
-    the Spec changes."""
+    """An autoscaler's replicas, a sidecar, a label that another controller applied: on adoption, and when
+    the Spec changes. (What tools had is taken over on adoption: test_policies.py.)"""
     web.apply_with_kubectl(deployment(web.namespace, env=("A", "B"), replicas=1))
     web.cluster.api.patch(f"{web.path}/scale?fieldManager=horizontal-pod-autoscaler",
                           {"spec": {"replicas": 4}}).must()
@@ -260,7 +260,7 @@ def test_what_others_have_stays(web):
                           "application/strategic-merge-patch+json").must()
     web.cluster.api.apply(web.path, json.dumps({
         "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "labels": {"theirs": "1"}},
-    }), manager="helm").must()
+    }), manager="another-controller").must()
 
     def kept():
         now = web.get()
@@ -273,7 +273,7 @@ def test_what_others_have_stays(web):
     assert kept() == ["A", "C"]
     web.apply(deployment(web.namespace, env=("C",))).ready()
     assert kept() == ["C"]
-    assert {("mesh-injector", "Update"), ("helm", "Apply")} <= web.managers()
+    assert {("mesh-injector", "Update"), ("another-controller", "Apply")} <= web.managers()
 
 
 def test_what_another_changed_and_put_back_is_ours_again(web):

@@ -2,13 +2,14 @@
 and the operator are killed, and what they get to see."""
 
 import os
+import random
 import re
 import subprocess
 
 import pytest
 
 from kusion_e2e.canary import Canary
-from kusion_e2e.controller import PROGRAM, Controller
+from kusion_e2e.controller import PROGRAM, Controller, release_lease
 from kusion_e2e.servers import Servers
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
@@ -16,6 +17,7 @@ from kusion_e2e.wait import eventually
 KINDS = ["postgres", "s3", "apache"]
 MANY = [f"m{n}" for n in range(30)]
 UNSEALED = ["--state-encryption=none"]
+SPECS = 1000 if os.environ.get("KUSION_E2E_LONG") else 40  # whose State is copied
 
 
 class World:
@@ -58,10 +60,27 @@ class World:
             self.operator.stop()
         self.cluster.delete_namespace(self.state)
 
+    def _words(self, *words):
+        return [PROGRAM, "state", *words, "--kubeconfig", str(self.cluster.kubeconfig),
+                "--state-namespace", self.state, *self.seal]
+
+    def copy_killed(self, source, target, chance):
+        """Kills the copy at a moment by chance, a later one each time, until one ends before it."""
+        longest, kills = 0.05, 0
+        while True:
+            command = self._words("copy", "--from", source, "--to", target)
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as copy:
+                try:
+                    said, _ = copy.communicate(timeout=chance.uniform(0, longest))
+                    assert copy.returncode == 0, said
+                    return kills
+                except subprocess.TimeoutExpired:
+                    copy.kill()
+            release_lease(self.cluster, self.state)
+            longest, kills = 1.2 * longest, kills + 1
+
     def command(self, *words):
-        command = [PROGRAM, "state", *words, "--kubeconfig", str(self.cluster.kubeconfig),
-                   "--state-namespace", self.state, *self.seal]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(self._words(*words), capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
         assert not self.canary.is_in(done.stdout + done.stderr)
         return done.stdout
@@ -271,3 +290,32 @@ def test_state_goes_round_all_stores(world, tmp_path):
     for spec in ("web", "shop"):
         world.spec(spec).delete()
     assert not world.values() and world.kept("configmap") == (0, 0)
+
+
+def test_copies_that_are_killed(world, tmp_path):
+    places = ["configmap", *(world.servers.get(kind).new_place() for kind in KINDS), f"file:{tmp_path / 'state'}",
+              "configmap"]
+    chance = random.Random(int(os.environ.get("KUSION_TEST_SEED", "1")))
+    names = [f"s{number}" for number in range(SPECS)]
+    sealed, world.seal = world.seal, UNSEALED
+    world.start(places[0])
+    specs = [world.spec(name).apply([config_map(name, world.tenant, {"x": "1"})]) for name in names]
+    eventually(lambda: world.values() == dict.fromkeys(names, "1"), 600)
+    for spec in specs:
+        spec.wait("True")
+    before = world.made()
+    world.stop()
+    world.seal = [sealed[0] + ",identity"]
+    for source, target in zip(places, places[1:]):
+        kills = world.copy_killed(source, target, chance)
+        world.seal = sealed
+        assert world.kept(target)[1] == SPECS
+        print(f"{source[:10]} to {target[:10]}: killed {kills} times")
+    world.start(places[-1])
+    for spec in (specs[0], specs[-1]):
+        spec.apply([config_map(spec.name, world.tenant, {"x": "2"})]).wait("True")
+    assert {name: uid for name, (_, uid) in world.made().items()} == {name: uid for name, (_, uid) in before.items()}
+    for spec in specs:
+        world.cluster.api.delete(spec.path).must()
+    eventually(lambda: not world.values(), 600)
+    eventually(lambda: world.kept("configmap") == (0, 0), 60)

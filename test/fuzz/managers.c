@@ -12,6 +12,8 @@
 
 #define OURS "kusion-operator-0123456789abcdef"
 
+static const struct managers_taking people = {.from = MANAGERS_PEOPLE};
+
 /* All of `part` is in `whole`, in this order. */
 static bool is_within(const struct value *part, const struct value *whole)
 {
@@ -58,10 +60,10 @@ static void check_sets(const struct value *a, const struct value *b, const struc
 static void check_managers(const struct value *entries, const struct value *object)
 {
     static const char *const managed[] = {"metadata", "managedFields"};
-    _cleanup_value_ const struct value *taken = managers_take(entries, OURS);
-    _cleanup_value_ const struct value *again = managers_take(taken, OURS);
+    _cleanup_value_ const struct value *taken = managers_take(entries, OURS, &people);
+    _cleanup_value_ const struct value *again = managers_take(taken, OURS, &people);
     _cleanup_value_ const struct value *applied = value_with_path(object, managed, 2, entries);
-    _cleanup_value_ const struct value *left = managers_prune(applied, taken, OURS);
+    _cleanup_value_ const struct value *left = managers_prune(applied, taken, OURS, &people);
     _cleanup_free_ char *before = managers_digest(entries, OURS);
     _cleanup_free_ char *after = managers_digest(taken, OURS);
 

@@ -92,7 +92,7 @@ static void check_graph(const struct spec *spec)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct spec_type types[] = {{KUBE_RUNTIME_TYPE, &kube_checks, NULL}};
-    const struct spec_options options = {types, ARRAY_SIZE(types)};
+    const struct spec_options options = {.types = types, .n_types = ARRAY_SIZE(types)};
     _cleanup_value_ const struct value *resources = NULL, *object = NULL;
     _cleanup_(spec_free_p) struct spec *spec = NULL;
     struct problems problems = PROBLEMS_INIT;

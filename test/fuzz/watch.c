@@ -69,7 +69,7 @@ static void list(struct known *known, const char *text, size_t size)
     int r = 0;
 
     known_begin_list(known);
-    list_page_init(&page, take_object, known);
+    list_page_init(&page, take_object, known, 0);
     for (size_t at = 0; r == 0 && at < size; at += PIECE)
         r = list_page_add(&page, text + at, size - at < PIECE ? size - at : PIECE, &error);
     if (r == 0)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("unit", "tsan", "layers", "e2e", "cli", "terraform", "faults", "model", "demos", "node")
-RUNS = ("unit", "tsan", "layers", "e2e", *(f"e2e-{n}" for n in range(2, 4)), "cli", "terraform", "faults",
+PARTS = ("unit", "tsan", "layers", "e2e", "cli", "health", "terraform", "faults", "model", "demos", "node")
+RUNS = ("unit", "tsan", "layers", "e2e", *(f"e2e-{n}" for n in range(2, 4)), "cli", "health", "terraform", "faults",
         *(f"faults-{n}" for n in range(2, 9)), "model", "demos", "node")
 
 # A run: its name is that of its results. It says when it begins and ends, and takes its time. A file
@@ -95,7 +95,7 @@ def test_passes_where_all_pass_and_prints_each_run_in_one_piece(tree):
     assert failures(result) == dict.fromkeys(PARTS, 0)
     lines = re.findall(r"^(\S+) (begins|ends)$", result.stdout, re.M)
     assert lines == [(name, what) for name in RUNS for what in ("begins", "ends")]
-    assert result.stdout.splitlines()[-1] == "20 passed, 0 failed"
+    assert result.stdout.splitlines()[-1] == "21 passed, 0 failed"
 
 
 def test_a_failure_in_any_run_is_counted(tree):
@@ -144,7 +144,7 @@ def test_what_cannot_be_built_has_failed_and_the_rest_runs(tree):
     result = run(tree)
     assert result.returncode == 1
     assert {part for part, count in failures(result).items() if count} == {
-        "unit", "layers", "e2e", "cli", "terraform", "faults", "model", "demos"}
+        "unit", "layers", "e2e", "cli", "health", "terraform", "faults", "model", "demos"}
 
 
 @pytest.fixture(name="units")

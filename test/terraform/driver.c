@@ -174,7 +174,8 @@ static int read_spec(const struct driver *driver, const struct value *request, s
 
     *ret = NULL;
     if (value_count(resources))
-        r = spec_parse(object, &(struct spec_options){&type, 1}, ret, &problems, error);
+        r = spec_parse(object, &(struct spec_options){.types = &type, .n_types = 1}, ret, &problems,
+                       error);
     problems_done(&problems);
     return r;
 }

@@ -77,8 +77,13 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets }}
+{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets (include "kusion-operator.hasSecretStoreFiles" .) }}
 volumes:
+{{- end }}
+{{- if include "kusion-operator.hasSecretStoreFiles" . }}
+- name: secret-stores
+  configMap:
+    name: {{ include "kusion-operator.secretStoreFilesName" . | quote }}
 {{- end }}
 {{- with .Values.state.volume }}
 - name: state
@@ -125,6 +130,14 @@ ca.pem: {{ quote . }}
 {{- with .Values.terraform.lockFile }}
 terraform.lock.hcl: {{ quote . }}
 {{- end }}
+{{- end }}
+
+{{- define "kusion-operator.secretStoreFilesName" -}}
+{{ printf "%s-secret-stores" (include "kusion-operator.fullname" . | trunc 49 | trimSuffix "-") }}
+{{- end }}
+
+{{- define "kusion-operator.hasSecretStoreFiles" -}}
+{{- with .Values.secretStores }}{{ if and .hosts .caBundle }}true{{ end }}{{ end }}
 {{- end }}
 
 {{/* The same of their containers: image, arguments, environment. */}}
@@ -192,6 +205,9 @@ args:
 {{- with .Values.state.accept }}
 - --accept-store={{ . }}
 {{- end }}
+{{- range .Values.http.hosts }}
+- {{ printf "--http-host=%s" . | quote }}
+{{- end }}
 {{- range .Values.terraform.providers }}
 - {{ printf "--terraform-provider=%s" . | quote }}
 {{- end }}
@@ -220,11 +236,22 @@ args:
 {{- end }}
 {{- end }}
 {{- end }}
+{{- range .Values.secretStores.hosts }}
+- {{ printf "--secret-store-host=%s" . | quote }}
+{{- end }}
+{{- if include "kusion-operator.hasSecretStoreFiles" . }}
+- --secret-store-ca-file=/secret-stores/ca.pem
+{{- end }}
 {{- range .Values.controller.extraArgs }}
 - {{ quote . }}
 {{- end }}
-{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets }}
+{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets (include "kusion-operator.hasSecretStoreFiles" .) }}
 volumeMounts:
+{{- end }}
+{{- if include "kusion-operator.hasSecretStoreFiles" . }}
+- name: secret-stores
+  mountPath: /secret-stores
+  readOnly: true
 {{- end }}
 {{- if .Values.state.volume }}
 - name: state
@@ -287,6 +314,12 @@ securityContext:
 - apiGroups: [""]
   resources: [serviceaccounts]
   verbs: [get, impersonate]
+{{- if .Values.secretStores.hosts }}
+# Secret stores are asked with a token of that account, made for the store alone.
+- apiGroups: [""]
+  resources: [serviceaccounts/token]
+  verbs: [create]
+{{- end }}
 {{- with .Values.rbac.extraRules }}
 {{ toYaml . }}
 {{- end }}

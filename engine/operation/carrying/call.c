@@ -8,6 +8,7 @@
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
+#include "engine/operation/secrets.h"
 
 #define CALL_ID_SIZE 64
 
@@ -36,15 +37,19 @@ static enum plan_action recorded_action(const struct node *node, const struct ru
 }
 
 /* The fields of a record that do not depend on the outcome of the call. dependencies: the caller's
- * reference. */
-static struct record describe_record(const struct node *node, const struct runtime_step *step,
+ * reference. The attributes are the node's, until its next record. */
+static struct record describe_record(struct node *node, const struct runtime_step *step,
                                      const struct value *dependencies)
 {
     const struct plan_change *change = operation_change(node);
+    _cleanup_value_ const struct value *sealed =
+        operation_seal_secrets(node->operation, step->attributes);
+
+    value_assign(&node->recorded, sealed);
 
     return (struct record){.id = change->id,
                            .type = change->type,
-                           .attributes = step->attributes,
+                           .attributes = node->recorded,
                            .extensions = step->extensions,
                            .dependencies = dependencies,
                            .revision = node->operation->how.revision,
@@ -142,7 +147,8 @@ static void land_observed(struct node *node, struct record *record,
     bool is_authority = operation_ops(node)->flags & RUNTIME_IS_RECORDED;
     _cleanup_value_ const struct value *known =
         operation_storable(is_authority ? outcome->now.result : NULL);
-    _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *marked = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *result = operation_seal_result(node, marked);
     _cleanup_value_ const struct value *memory = operation_storable(record->memory);
 
     record->uid = outcome->now.uid;

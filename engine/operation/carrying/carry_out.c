@@ -20,6 +20,16 @@ static int64_t double_delay(int64_t first, unsigned times, int64_t most)
     return delay < most ? delay : most;
 }
 
+int64_t operation_look_delay(unsigned looks, bool is_subscribed)
+{
+    return double_delay(FIRST_LOOK, looks, is_subscribed ? SUBSCRIBED_LOOK : LAST_LOOK);
+}
+
+int64_t operation_retry_delay(unsigned failures)
+{
+    return double_delay(FIRST_RETRY, failures, LAST_RETRY);
+}
+
 /* ---- Waiting ---- */
 
 static void on_object_event(void *arg)
@@ -66,8 +76,7 @@ void operation_unsubscribe(struct node *node)
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit)
 {
     subscribe_node(node);
-    visit->retry_after =
-        double_delay(FIRST_LOOK, visit->count, node->subscription ? SUBSCRIBED_LOOK : LAST_LOOK);
+    visit->retry_after = operation_look_delay(visit->count, node->subscription);
     return WALK_PARKED;
 }
 
@@ -119,7 +128,7 @@ enum walk_verdict operation_retry(struct node *node, struct walk_visit *visit,
 {
     if (!operation_may_heal(error))
         return WALK_FAILED;
-    visit->retry_after = double_delay(FIRST_RETRY, node->failures++, LAST_RETRY);
+    visit->retry_after = operation_retry_delay(node->failures++);
     return WALK_PARKED;
 }
 

@@ -5,6 +5,7 @@
  *   carry_out.c    a visit of a step, and waiting;  apply_step.c, delete_step.c: the two kinds
  *   replan.c       the step that is due: as planned, or planned anew
  *   call.c         the call that makes an object, recorded in State before and after
+ *   health_checks.c   objects that the Spec does not own, and waits for (health_checks.h)
  *   doubt.c        objects of which State does not tell whether they are there (doubt.h)
  */
 #ifndef ENGINE_OPERATION_CARRYING_CARRYING_H
@@ -34,6 +35,10 @@ void operation_wake_waiting(struct operation *operation, uint32_t step);
 /* The call of a node's visit has ended, and State is to get its outcome: where a write of State is
  * waited for, another visit begins meanwhile. kind: of the visited step. */
 void operation_yield(const struct node *node, enum step_kind kind);
+/* ms until an object is looked at again, after so many looks; until a step is tried again, after so
+ * many failures before this one. */
+int64_t operation_look_delay(unsigned looks, bool is_subscribed);
+int64_t operation_retry_delay(unsigned failures);
 /* Parks the visit until the node's object changes, or for a while. */
 enum walk_verdict operation_park(struct node *node, struct walk_visit *visit);
 /* ERR_UNAVAILABLE Deferred, or OPERATION_NEEDS_APPROVAL. reason: of the runtime; or NULL. */

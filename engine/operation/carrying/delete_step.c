@@ -27,8 +27,7 @@ static size_t drop_last_content(const struct node *node, struct ledger_change *c
         uint32_t inner = operation->inside.items[e].node;
         const struct plan_change *change = &operation->plan->changes[inner];
 
-        if (operation->inside.items[e].dependency == node->index && !change->resource &&
-            operation->step_changes[inner].last)
+        if (operation->inside.items[e].dependency == node->index)
             changes[n++] = (struct ledger_change){.id = change->id, .deposed = change->deposed};
     }
     return n;

@@ -47,6 +47,7 @@ static int check_planned(const struct node *node, const struct record *prior,
         return 0;
     now.create_first = creates_first(operation, &now);
     now.action = planned->action;
+    now.secrets = planned->secrets;
     now.record = prior;
     now.step = planned->step;
     now.removal = planned->removal;

@@ -148,6 +148,8 @@ int operation_conclude_plan(struct operation *operation, struct error *error)
     r = make_steps(operation, error);
     if (r >= 0)
         r = operation_check_approved(operation, error);
+    if (r >= 0 && operation_guard_deletions(operation, &operation->guarded) < 0)
+        r = err_copy(error, &operation->guarded);
     edges_done(&operation->planned); /* the steps have them now */
     edges_done(&operation->recorded);
     return r;

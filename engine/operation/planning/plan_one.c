@@ -1,6 +1,7 @@
 /* Plans one change. */
 #include "engine/operation/carrying/doubt.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/secrets.h"
 #include "engine/spec/moved.h"
 
 void planned_done(struct planned *planned)
@@ -8,6 +9,7 @@ void planned_done(struct planned *planned)
     plan_step_free(planned->step);
     plan_step_free(planned->removal);
     plan_step_free(planned->answer);
+    value_unref(planned->secrets);
     *planned = (struct planned){0};
 }
 
@@ -157,6 +159,7 @@ static int plan_resource(struct node *node, const struct record *record, bool is
 {
     struct operation *operation = node->operation;
     const struct record *prior = operation_prior(record);
+    _cleanup_(record_unref_p) const struct record *opened = NULL;
     const struct plan_change *change = operation_change(node);
     const struct resource *resource = change->resource;
     _cleanup_value_ const struct value *attributes = NULL, *written = NULL, *extensions = NULL;
@@ -165,7 +168,6 @@ static int plan_resource(struct node *node, const struct record *record, bool is
         .id = change->id,
         .part = target_part_of(node, record),
         .written = resource->attributes,
-        .prior = operation_is_doubtful(prior) ? NULL : prior,
         .was_unknown = approved && approved_plan_has_unknown(approved, change),
         .is_too_early = !is_due && operation_is_too_early(node),
     };
@@ -178,6 +180,8 @@ static int plan_resource(struct node *node, const struct record *record, bool is
         r = operation_resolve(operation, resource->extensions, is_due, &written, error);
     if (r < 0)
         return r;
+    opened = operation_open_record(operation, prior); /* what it is marked with is known by now */
+    target.prior = operation_is_doubtful(prior) ? NULL : opened;
     extensions = moved_strip(written);
     target.attributes = attributes;
     target.extensions = extensions;
@@ -193,9 +197,12 @@ static int plan_resource(struct node *node, const struct record *record, bool is
     if (r >= 0 && prior && !target.prior)
         r = operation_check_doubtful(prior, resource->extensions, ret->step, error);
     remember_resolved(node, &target, r >= 0 ? ret->step : NULL);
+    if (r >= 0)
+        operation_note_former(node, opened, ret->step);
     if (r < 0)
         return r;
     ret->action = ret->step->action;
+    ret->secrets = operation_list_secrets(operation, ret->step);
     ret->is_only_read = ret->step->is_only_read;
     ret->has_unknown = ret->has_unknown || ret->action == PLAN_READ;
     if (ret->is_only_read)

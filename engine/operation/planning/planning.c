@@ -8,6 +8,7 @@
 #include "engine/base/value_mark.h"
 #include "engine/operation/carrying/doubt.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/secrets.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
 
@@ -126,6 +127,8 @@ static void explain_forgotten(struct plan_change *change)
     if (change->is_only_read || (change->step && !change->step->uid))
         return;
     change->stays = true;
+    if (change->step && change->step->reason)
+        return;
     change->reason = change->step ? "it stays: it does not belong to this Spec any more"
                                   : "it stays: `prune` is false";
 }
@@ -136,6 +139,8 @@ static void take_planned(struct node *node, struct planned *planned)
     struct plan_change *change = operation_change(node);
     const struct runtime_step *shown = planned->answer ? planned->answer : planned->step;
 
+    value_unref(change->secrets);
+    change->secrets = TAKE(planned->secrets);
     change->action = planned->action;
     change->create_first = planned->create_first;
     change->cannot_create_first = planned->cannot_create_first;
@@ -143,12 +148,15 @@ static void take_planned(struct node *node, struct planned *planned)
     change->is_only_read = planned->is_only_read;
     if (shown && shown->reason)
         change->reason = operation_text(operation, "%s", shown->reason);
+    else if (change->action == PLAN_UPDATE || change->action == PLAN_REPLACE)
+        change->reason = operation_rotation(operation, change->record, shown);
     if (change->moved_from)
         change->reason =
             operation_text(operation, "moved from %s%s%s", change->moved_from,
                            change->reason ? ": " : "", change->reason ? change->reason : "");
     value_unref(change->warnings);
     change->warnings = shown ? operation_redact_warnings(node, shown->warnings) : NULL;
+    operation_note_unread_secrets(operation, change);
     change->step = TAKE(planned->step);
     change->removal = TAKE(planned->removal);
     if (change->action == PLAN_FORGET)

@@ -59,6 +59,7 @@ struct planned {
     enum plan_action action;
     bool create_first, cannot_create_first, has_unknown, is_only_read;
     struct runtime_step *step, *removal; /* owned */
+    const struct value *secrets;         /* as plan_change.secrets */
     struct runtime_step *answer;         /* owned: that it has to be replaced, and why; or NULL */
 };
 void planned_done(struct planned *planned);
@@ -134,6 +135,11 @@ int operation_check_reading(const struct record *record, struct error *error);
 
 /* When all changes are planned: checks the approved plan, and makes the steps. */
 int operation_conclude_plan(struct operation *operation, struct error *error);
+/* ---- deletions.c ---- */
+
+/* ERR_CONFLICT DeletionGuardTripped: the plan would delete more than the Spec's `maxDeletions`. */
+int operation_guard_deletions(const struct operation *operation, struct error *error);
+
 /* ERR_CONFLICT DeletionGuardTripped: it leaves, and a resource of the Spec would go with it. */
 int operation_guard_content(const struct node *node, struct error *error);
 

@@ -136,7 +136,9 @@ static void take_relation(struct operation *operation, uint32_t node, uint32_t o
         add_edge(&operation->recorded, node, other);
     if (kind != RELATION_IN)
         return;
-    add_edge(&operation->inside, node, other);
+    /* There may be thousands of others, and each deletion goes through these. */
+    if (operation->step_changes[node].last && !changes[node].resource)
+        add_edge(&operation->inside, node, other);
     if (changes[node].resource)
         operation->nodes[other].content = &changes[node];
 }

@@ -1,5 +1,6 @@
 /* References: the values that resources take from others. */
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/secrets.h"
 #include "engine/spec/ref.h"
 
 struct resolution {
@@ -131,17 +132,37 @@ static int look_up_reference(void *arg, const char *text, const struct value **r
     return 0;
 }
 
+/* Where nobody may know it: unknown. */
+static int look_up_secret(void *arg, const char *text, const struct value **ret,
+                          struct error *error)
+{
+    const struct resolution *resolution = arg;
+    _cleanup_value_ const struct value *unknown = NULL;
+    int r = operation_find_secret(resolution->operation, text, ret, error);
+
+    if (r < 0 || *ret)
+        return r;
+    unknown = value_pack("u");
+    *ret = value_sensitive(unknown);
+    return 0;
+}
+
 int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
                       const struct value **ret, struct error *error)
 {
     struct resolution resolution = {operation, is_due};
+    const struct ref_lookups lookups = {.reference = look_up_reference,
+                                        .secret = operation->spec->has_secret_store ? look_up_secret
+                                                                                    : NULL,
+                                        .arg = &resolution,
+                                        .has_data = secret_ref_has_data(value)};
     int r;
 
     if (!value) {
         *ret = NULL;
         return 0;
     }
-    r = ref_resolve(value, look_up_reference, &resolution, ret, error);
+    r = ref_resolve_all(value, &lookups, ret, error);
     if (r < 0)
         err_wrap(error, "resolving references");
     return r;

@@ -6,12 +6,15 @@ int kube_plan(struct runtime_session *session, const struct runtime_target *targ
               struct runtime_step **ret, struct error *error)
 {
     int r = session_check_account(session, call, error);
+    struct desired desired;
 
     if (r < 0)
         return r;
     if (!target->attributes)
         return kube_plan_removal(session, target, hint, call, ret, error);
-    r = kube_plan_object(session, target, hint, call, ret, error);
+    desired_init(session, target, &desired);
+    r = kube_plan_object(session, &desired, hint, call, ret, error);
+    desired_done(&desired);
     if (r >= 0)
         kube_step_weigh(*ret, call);
     return r;

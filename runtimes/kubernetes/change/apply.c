@@ -21,7 +21,7 @@ struct patch {
     const struct runtime_call *call;
     const struct value *attributes;
     enum kube_apply_mode mode;
-    struct kube_expected expected; /* for KUBE_APPLY_TAKE */
+    struct kube_expected expected; /* of an object that exists */
     bool dry_run;
     const struct value **ret_causes; /* as of kube_dry_run_explained(); or NULL */
 };
@@ -232,8 +232,8 @@ int kube_apply_object(const struct kube_step *step, const struct runtime_call *c
     _cleanup_value_ const struct value *object = NULL, *causes = NULL;
     struct patch patch = {.session = step->session,
                           .call = call,
-                          .attributes = step->base.attributes,
-                          .mode = is_create ? KUBE_APPLY_CREATE : KUBE_APPLY_TAKE,
+                          .attributes = step->initial ? step->initial : step->base.attributes,
+                          .mode = is_create ? KUBE_APPLY_CREATE : kube_apply_mode(step->session),
                           .ret_causes = &causes};
     struct error problem = {0};
     int r;
@@ -244,11 +244,13 @@ int kube_apply_object(const struct kube_step *step, const struct runtime_call *c
                              : take(&patch, step, &object, ret, &problem);
     if (ret->certainty != OUTCOME_NOT_SENT)
         kube_note_applied(step->session, step->base.attributes);
-    if (r < 0 && causes && !is_create)
+    if (r == ERR_INVALID && causes && !is_create)
         r = recheck(&patch, &problem);
     if (r < 0)
         return err_copy(error, &problem);
     session_note_definition(step->session, step->base.attributes);
     kube_observe_object(step->session, object, true, &ret->now);
+    if (step->initial)
+        kube_hand_back(step, call, &ret->now);
     return 0;
 }

@@ -27,6 +27,11 @@ const struct value *kube_own_fields(const struct runtime_session *session,
                                   session->field_manager));
 }
 
+enum kube_apply_mode kube_apply_mode(const struct runtime_session *session)
+{
+    return session->objects.yields ? KUBE_APPLY_YIELD : KUBE_APPLY_TAKE;
+}
+
 /* The object as it is sent, secrets marked. */
 static const struct value *sent_of(struct runtime_session *session, const struct value *attributes,
                                    const struct runtime_call *call)

@@ -9,6 +9,7 @@
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/objects/marks.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/objects/treatment.h"
 
 struct look {
     struct runtime_session *session;
@@ -41,12 +42,14 @@ void content_names_show(struct buf *to, const struct content_names *names)
 
 bool content_is_clear(const struct content *content)
 {
-    return !content->foreign.count && !content->refused.count && !content->unknown.count;
+    return !content->foreign.count && !content->kept.count && !content->refused.count &&
+           !content->unknown.count;
 }
 
 void content_done(struct content *content)
 {
     buf_done(&content->foreign.text);
+    buf_done(&content->kept.text);
     buf_done(&content->refused.text);
     buf_done(&content->unknown.text);
 }
@@ -149,14 +152,19 @@ static bool is_hinted(const struct look *look, const char *name)
             is_kind(look->kind, "rbac.authorization.k8s.io", "RoleBinding"));
 }
 
-static bool is_foreign(const struct look *look, const struct value *item, const char *name)
+static bool is_own(const struct look *look, const struct value *item)
 {
-    const char *owner =
-        value_string(value_path(item, "metadata", "labels", KUBE_OWNER_LABEL, NULL));
+    return str_equal(value_string(value_path(item, "metadata", "labels", KUBE_OWNER_LABEL, NULL)),
+                     look->session->owner);
+}
 
-    if (str_equal(owner, look->session->owner) ||
-        value_path(item, "metadata", "deletionTimestamp", NULL))
+/* Somebody would miss it. */
+static bool is_missed(const struct look *look, const struct value *item, const char *name)
+{
+    if (value_path(item, "metadata", "deletionTimestamp", NULL))
         return false;
+    if (is_own(look, item))
+        return treatment_keeps(item) != NULL;
     return !look->in_namespace || !(is_furniture(look->kind, name) || is_hinted(look, name) ||
                                     is_derived(look->kind, item) || has_controller(look, item));
 }
@@ -181,7 +189,7 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     bool shows_namespace = in && !look->in_namespace;
     const char *shown;
 
-    if (!name || !is_foreign(look, item, name))
+    if (!name || !is_missed(look, item, name))
         return 0;
     shown = show(look, shows_namespace ? in : NULL, name);
     if (strmap_put(&look->found,
@@ -189,11 +197,11 @@ static int on_item(void *arg, const struct value *item, struct error *error)
                                 look->kind->kind, in ? in : "", name),
                    look))
         return 0;
-    if (look->content->foreign.count == CONTENT_COUNTED) {
+    if (look->content->foreign.count + look->content->kept.count == CONTENT_COUNTED) {
         look->content->more = true;
         return err_set(error, ERR_TOO_LARGE, "Enough", "more is not counted");
     }
-    add_name(&look->content->foreign, shown);
+    add_name(is_own(look, item) ? &look->content->kept : &look->content->foreign, shown);
     return 0;
 }
 

@@ -2,7 +2,8 @@
  * Finds the objects that would be deleted with a Namespace or a CustomResourceDefinition and that
  * belong to somebody else. It lists metadata only, page by page, as the Spec's service account.
  *
- * Not counted: objects with this Spec's owner label, and objects that are being deleted. In a
+ * Not counted: objects that are being deleted, and objects with this Spec's owner label, unless an
+ * annotation keeps them from deletion (treatment.h). In a
  * Namespace also not counted: objects that the cluster creates in every namespace, objects whose
  * owner (a controller, a ServiceAccount or a Spec) is counted instead, and the roles and bindings
  * that the commands in our error messages create for this account.
@@ -24,6 +25,7 @@ struct content_names {
 
 struct content {
     struct content_names foreign; /* "Kind name" */
+    struct content_names kept;    /* likewise: of this Spec, and kept by an annotation */
     struct content_names refused; /* kinds that the account may not list: "secrets" */
     struct content_names unknown; /* API groups that do not answer: "metrics.k8s.io/v1beta1" */
     bool more;                    /* the listing stopped: there may be more */

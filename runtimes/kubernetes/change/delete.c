@@ -75,7 +75,7 @@ static int delete (const struct kube_step *step, const struct kube_ref *ref,
 
     if (r >= 0)
         r = send(step, ref, call, &answer, ret, &problem);
-    if (r == ERR_NOT_FOUND) {
+    if (r == ERR_NOT_FOUND && (r = session_confirm_absence(step->session, call, &problem)) >= 0) {
         ret->certainty = OUTCOME_KNOWN;
         ret->now.presence = PRESENCE_ABSENT;
         return 0;

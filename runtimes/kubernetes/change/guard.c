@@ -26,6 +26,13 @@ static void say_foreign(struct buf *to, const struct content *content)
     buf_printf(to, "%s, not of this Spec", content->more ? " at least" : "");
 }
 
+static void say_kept(struct buf *to, const struct content *content)
+{
+    buf_printf(to, "%sit holds ", to->length ? "; " : "");
+    content_names_show(to, &content->kept);
+    buf_add_str(to, ", which an annotation keeps from deletion");
+}
+
 /* Says which kinds could not be listed. The right to list them all is a broad one, so the message
  * offers no command that gives it. */
 static void say_refused(struct buf *to, const struct runtime_session *session,
@@ -50,6 +57,8 @@ static char *explain(const struct runtime_session *session, const struct content
 
     if (content->foreign.count)
         say_foreign(&text, content);
+    if (content->kept.count)
+        say_kept(&text, content);
     if (content->refused.count)
         say_refused(&text, session, content);
     if (content->unknown.count)

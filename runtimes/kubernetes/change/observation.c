@@ -5,6 +5,7 @@
 #include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/objects/object.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/objects/treatment.h"
 
 static void detail_free(void *arg)
 {
@@ -37,17 +38,26 @@ static const struct value *copy_of(const struct value *value)
     return copy;
 }
 
-/* Who has which fields, by the object's managedFields. */
-static void read_managers(const struct runtime_session *session, const struct value *object,
-                          struct kube_detail *ret)
+/* Who has which fields, by ret->managers. */
+static void read_managers(const struct runtime_session *session,
+                          const struct managers_taking *taking, struct kube_detail *ret)
 {
-    const struct value *entries = managed_fields(object);
-    _cleanup_value_ const struct value *taken = managers_take(entries, session->field_manager);
+    const char *ours = session->field_manager;
+    _cleanup_value_ const struct value *taken = managers_take(ret->managers, ours, taking);
 
-    ret->managers = copy_of(entries);
+    value_unref(ret->taken);
+    value_unref(ret->fields);
     ret->taken = copy_of(taken);
-    ret->fields = ret->taken ? value_ref(managers_own(ret->taken, session->field_manager))
-                             : copy_of(managers_own(entries, session->field_manager));
+    ret->fields = value_ref(managers_own(taken ? ret->taken : ret->managers, ours));
+}
+
+void kube_observe_managers(const struct runtime_session *session,
+                           const struct managers_taking *taking, struct observation *seen)
+{
+    struct kube_detail *detail = seen->presence == PRESENCE_PRESENT ? seen->detail : NULL;
+
+    if (detail && detail->managers)
+        read_managers(session, taking, detail);
 }
 
 /* ---- Why it still exists ---- */
@@ -121,12 +131,16 @@ static char *held_by(const struct value *object)
 static struct kube_detail *detail_new(const struct runtime_session *session,
                                       const struct value *object, bool whole)
 {
+    static const struct managers_taking people = {.from = MANAGERS_PEOPLE};
     struct kube_detail *detail = NEW(struct kube_detail);
 
     detail->owner = kube_owner_of(session, object);
     detail->foreign = kube_marks_of(session, object);
-    if (whole)
-        read_managers(session, object, detail);
+    detail->keeps = treatment_keeps(object);
+    if (whole) {
+        detail->managers = copy_of(managed_fields(object));
+        read_managers(session, &people, detail);
+    }
     detail->version =
         str_new(value_string(value_path(object, "metadata", "resourceVersion", NULL)));
     return detail;

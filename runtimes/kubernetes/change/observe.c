@@ -10,6 +10,16 @@
 
 /* ---- One ---- */
 
+static int conclude_absent(struct runtime_session *session, const struct runtime_call *call,
+                           struct observation *ret, struct error *error)
+{
+    int r = session_confirm_absence(session, call, error);
+
+    if (r >= 0)
+        *ret = (struct observation){.presence = PRESENCE_ABSENT};
+    return r;
+}
+
 /* The kind is not served. The object is absent if the kind is not defined at all; otherwise it is
  * an error. */
 static int look_for_definition(struct runtime_session *session, const struct value *attributes,
@@ -23,8 +33,7 @@ static int look_for_definition(struct runtime_session *session, const struct val
     if (r == 0)
         return err_set(error, ERR_UNAVAILABLE, "NotServed",
                        "it cannot be read: %s, though its kind is defined", not_served->message);
-    *ret = (struct observation){.presence = PRESENCE_ABSENT};
-    return 0;
+    return conclude_absent(session, call, ret, error);
 }
 
 /* The kind may have been removed since discovery. problem: the error of the GET. */
@@ -56,11 +65,10 @@ int kube_look(struct runtime_session *session, const struct value *attributes, b
         return err_copy(error, &problem);
     r = session_read(session, &ref, call, &request, &object, &problem);
     if (r == ERR_NOT_FOUND)
-        *ret = (struct observation){.presence = PRESENCE_ABSENT};
-    else if (r < 0)
+        return conclude_absent(session, call, ret, error);
+    if (r < 0)
         return recheck_kind(session, attributes, call, &problem, ret, error);
-    else
-        kube_observe_object(session, object, whole, ret);
+    kube_observe_object(session, object, whole, ret);
     return 0;
 }
 
@@ -97,16 +105,16 @@ static bool is_same_group(const struct kube_ref *a, const struct kube_ref *b)
     return a->kind == b->kind && str_equal(a->namespace_name, b->namespace_name);
 }
 
-/* Of an object that State has as it is wanted: else it is dry-run anyway. */
+/* By what State has: where that is not what is wanted, it is dry-run anyway. */
 static void note_values(struct runtime_session *session, const struct placed *placed,
                         const struct value *item)
 {
     const struct runtime_target *target = placed->target;
     struct kube_detail *detail = placed->seen->detail;
 
-    if (session->look == RUNTIME_LOOK_VALUES && target->attributes && target->prior &&
-        value_equal(target->prior->attributes, target->attributes))
-        detail->has_values = kube_has_values(session, &placed->ref, target->attributes, item);
+    if (session->look == RUNTIME_LOOK_VALUES && target->attributes && target->prior)
+        detail->has_values =
+            kube_has_values(session, &placed->ref, target->prior->attributes, item);
 }
 
 static int on_item(void *arg, const struct value *item, struct error *error)
@@ -126,6 +134,14 @@ static int on_item(void *arg, const struct value *item, struct error *error)
     kube_observe_object(group->session, item, false, seen);
     note_values(group->session, placed, item);
     return 0;
+}
+
+/* A list that was answered, by the cluster that has the objects: others would have none of them. */
+static bool is_whole(struct group *group, const struct kube_list *list,
+                     const struct runtime_call *call)
+{
+    return kube_list(group->session->cluster.client, list, NULL, NULL) >= 0 &&
+           session_confirm_absence(group->session, call, NULL) >= 0;
 }
 
 /* After a complete list, the objects that it did not contain are absent. After an incomplete one,
@@ -159,7 +175,7 @@ static void observe_group(struct runtime_session *session, const struct runtime_
     for (size_t i = 0; i < n; i++)
         if (!strmap_get(&group.by_name, members[i].ref.name))
             strmap_put(&group.by_name, members[i].ref.name, (void *)(uintptr_t)&members[i]);
-    conclude(&group, kube_list(session->cluster.client, &list, NULL, NULL) >= 0);
+    conclude(&group, is_whole(&group, &list, call));
     strmap_done(&group.by_name);
 }
 
@@ -183,7 +199,8 @@ static bool is_untouched(struct runtime_session *session, const struct placed *p
 {
     const struct record *prior = placed->target->prior;
 
-    return prior && session_knows_untouched(session, &placed->ref, prior);
+    return prior && placed->target->attributes &&
+           session_knows_untouched(session, &placed->ref, prior);
 }
 
 /* Objects of a group that are read one by one: where most are known to be untouched, a list would

@@ -4,6 +4,7 @@
 #ifndef RUNTIMES_KUBERNETES_CHANGE_OBSERVE_H
 #define RUNTIMES_KUBERNETES_CHANGE_OBSERVE_H
 
+#include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/session/session.h"
 
 /* ---- observation.c ---- */
@@ -14,6 +15,7 @@ struct kube_detail {
     struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
     char *version;              /* resourceVersion */
     bool has_values;            /* kube_has_values(): only where values are looked at */
+    const char *keeps;          /* treatment_keeps() of it, static; NULL: it may be deleted */
     /* Of an object that was read whole: references, or NULL. */
     const struct value *taken;    /* managers_take() of its managedFields */
     const struct value *fields;   /* those of our manager, after that takeover */
@@ -31,6 +33,10 @@ void kube_observe_object(const struct runtime_session *session, const struct val
 /* Makes one of an object that was not read, because nobody touched it: it is ours, as the record
  * has it. */
 void kube_observe_untouched(const struct record *record, struct observation *ret);
+/* Decides anew which managers are taken over, of an object that was read whole. By default: what
+ * people have. */
+void kube_observe_managers(const struct runtime_session *session,
+                           const struct managers_taking *taking, struct observation *seen);
 
 /* ---- observe.c ---- */
 

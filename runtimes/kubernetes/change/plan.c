@@ -1,29 +1,38 @@
 /* Plans the change of an object that the Spec wants. */
 #include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "engine/base/value_mark.h"
+#include "runtimes/kubernetes/change/conflict.h"
+#include "runtimes/kubernetes/change/match.h"
 #include "runtimes/kubernetes/change/step.h"
 #include "runtimes/kubernetes/change/verify.h"
 #include "runtimes/kubernetes/objects/fields.h"
-#include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/objects/object.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/objects/treatment.h"
 
 /* ---- Whose it is ---- */
 
-/* True if another Spec has it; or another tool, and State does not say that it is ours. */
-static bool is_foreign(const struct runtime_target *target, const struct observation *seen)
+/* True if another Spec has it; or another tool, and State does not say that it is ours. Where all
+ * are adopted, an object of ours that another Spec has adopted since then is that Spec's: the two
+ * would take it from each other for ever. */
+static bool is_foreign(const struct runtime_session *session, const struct runtime_target *target,
+                       const struct observation *seen)
 {
     const char *recorded = target->prior ? target->prior->uid : NULL;
     enum kube_owner owner = kube_detail_of(seen)->owner;
+    bool was_ours = str_equal(recorded, seen->uid);
 
-    return owner == OWNER_SPEC || (owner == OWNER_OTHER && !str_equal(recorded, seen->uid));
+    if (session->objects.adoption == ADOPT_ALL)
+        return owner == OWNER_SPEC && was_ours;
+    return owner == OWNER_SPEC || (owner == OWNER_OTHER && !was_ours);
 }
 
 static int check_owner(struct runtime_session *session, const struct runtime_target *target,
                        const struct observation *seen, const struct runtime_call *call,
                        struct error *error)
 {
-    if (is_foreign(target, seen))
+    if (is_foreign(session, target, seen))
         return kube_refuse_foreign(session, target->attributes, kube_detail_of(seen)->foreign, call,
                                    error);
     if (seen->terminating)
@@ -65,14 +74,17 @@ static int look(struct runtime_session *session, const struct runtime_target *ta
 /* ---- Refusals ---- */
 
 /* The message of a refused dry-run may quote any value of the object: as it is planned, as it is
- * now (a webhook gets both), or as it was recorded. All are hidden at once, because the rest of one
- * is not recognised after a similar one was hidden. live: the object; or NULL. */
+ * now (a webhook gets both), or as it was recorded (State may have a mark in place of a value). All
+ * are hidden at once, because the rest of one is not recognised after a similar one was hidden.
+ * live: the object; or NULL. */
 static void hide_secrets(const struct runtime_target *target, const struct value *live,
                          struct error *problem)
 {
     const struct record *prior = target->prior;
+    const struct value *recorded = prior ? prior->attributes : NULL;
     _cleanup_value_ const struct value *marked = kube_object_mark(target->attributes);
-    const struct value *const values[] = {marked, live, prior ? prior->attributes : NULL};
+    _cleanup_value_ const struct value *now = value_mark_like(live, recorded);
+    const struct value *const values[] = {marked, now, recorded};
 
     redact_error(problem, values, ARRAY_SIZE(values));
 }
@@ -147,16 +159,37 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
     return 0;
 }
 
-static int plan_create(struct runtime_session *session, const struct runtime_target *target,
+/* Which fields there are the API server alone can tell. What it refuses now, it refuses in the
+ * create, too. */
+static int check_ignored(struct runtime_session *session, const struct desired *desired,
+                         const struct runtime_call *call, struct error *error)
+{
+    _cleanup_value_ const struct value *made = NULL, *own = NULL;
+
+    if (value_has_unknown(desired->initial) || desired->target.part == TARGET_NEW ||
+        kube_dry_run(session, desired->initial, KUBE_APPLY_CREATE, call, &made, NULL) < 0)
+        return 0;
+    own = kube_own_fields(session, made);
+    return kube_check_ignored(&desired->ignored, desired->initial, own, error);
+}
+
+static int plan_create(struct runtime_session *session, const struct desired *desired,
                        const struct runtime_call *call, struct runtime_step **ret,
                        struct error *error)
 {
-    struct kube_step *step = kube_step_new(session, PLAN_CREATE, target);
+    struct kube_step *step = kube_step_new(session, PLAN_CREATE, &desired->target);
+    _cleanup_value_ const struct value *initial = kube_object_mark(desired->initial);
+    struct runtime_target target = desired->target;
     int r;
 
-    step->base.result = value_ref(step->base.attributes);
-    step->base.after = kube_object_project(step->base.attributes);
-    r = try_create(session, target, call, step, error);
+    target.attributes = desired->initial;
+    if (!value_equal(desired->initial, desired->target.attributes))
+        step->initial = value_ref(initial);
+    step->base.result = value_ref(initial);
+    step->base.after = kube_object_project(initial);
+    r = step->initial ? check_ignored(session, desired, call, error) : 0;
+    if (r >= 0)
+        r = try_create(session, &target, call, step, error);
     if (r < 0) {
         kube_step_free(&step->base);
         return r;
@@ -238,6 +271,16 @@ static bool is_only_disowned(const struct kube_change *change)
     return change->own && !value_equal(both, now);
 }
 
+/* "does not manage spec.replicas any more"; to free(). NULL: it gives nothing up. */
+static char *describe_hand_back(const struct runtime_session *session,
+                                const struct desired *desired, const struct observation *seen)
+{
+    const struct value *own = managers_own(kube_detail_of(seen)->managers, session->field_manager);
+    _cleanup_free_ char *named = own ? ignored_name(&desired->ignored, own) : NULL;
+
+    return named ? str_printf("gives up %s, which is ignored: the value stays", named) : NULL;
+}
+
 /* Whoever approves it sees which object it is, also where nothing of it changes. */
 static char *describe_adoption(const struct observation *seen)
 {
@@ -271,19 +314,23 @@ static char *describe_rival(const struct runtime_session *session,
 
 /* ours: what the dry-run changes of it; NULL: there was none. */
 static struct runtime_step *plan_update(struct runtime_session *session,
-                                        const struct runtime_target *target,
+                                        const struct desired *desired,
+                                        const struct managers_taking *taking,
                                         const struct kube_change *change, struct projection *ours,
                                         const struct runtime_call *call)
 {
+    const struct runtime_target *target = &desired->target;
     enum plan_action action = target->prior ? PLAN_UPDATE : PLAN_ADOPT;
     struct kube_step *step = kube_step_new(session, action, target);
     const struct kube_detail *detail = kube_detail_of(change->seen);
+    _cleanup_free_ char *given_up = describe_hand_back(session, desired, change->seen);
     bool is_tried = change->object != NULL;
 
     kube_step_see(step, change->seen);
+    step->from = taking->from;
     step->base.hides_before = !target->prior && step->owner == OWNER_SELF;
     if (is_tried && action == PLAN_UPDATE && value_equal(ours->before, ours->after) &&
-        !is_only_disowned(change)) {
+        !is_only_disowned(change) && !given_up) {
         step->base.action = PLAN_UNCHANGED;
         step->base.is_unrecorded = !is_as_recorded(target, change->seen);
         step->base.result = value_ref(change->seen->result);
@@ -299,6 +346,8 @@ static struct runtime_step *plan_update(struct runtime_session *session,
     }
     if (action == PLAN_ADOPT)
         step_set_reason(step, describe_adoption(change->seen));
+    else if (step->base.action == PLAN_UPDATE && !step->reason && given_up)
+        step_set_reason(step, TAKE(given_up));
     else if (step->base.action == PLAN_UPDATE && !step->reason)
         step_set_reason(step, describe_rival(session, target, change));
     if (step->base.action != PLAN_UNCHANGED)
@@ -315,42 +364,106 @@ static struct runtime_step *plan_update(struct runtime_session *session,
     return &step->base;
 }
 
-static int compare(struct runtime_session *session, const struct runtime_target *target,
-                   const struct observation *seen, const struct runtime_call *call,
-                   struct runtime_step **ret, struct error *error)
+/* As the object is sent in a dry-run: our manager may have fields that it is about to give up, and
+ * without their values the API server would reset them. */
+static const struct value *sent_in_trial(const struct runtime_session *session,
+                                         const struct desired *desired,
+                                         const struct observation *seen)
+{
+    const struct value *own = managers_own(kube_detail_of(seen)->managers, session->field_manager);
+    _cleanup_value_ const struct value *held =
+        own ? ignored_keep_fields(&desired->ignored, own) : NULL;
+
+    return held ? ignored_fill_in(&desired->ignored, desired->target.attributes, seen->result)
+                : value_ref(desired->target.attributes);
+}
+
+/* The dry-run of the apply. If others have fields in the way, and the Spec yields: ERR_CONFLICT
+ * ConflictDetected. */
+static int try_apply(struct runtime_session *session, const struct value *attributes,
+                     const struct managers_taking *taking, const struct runtime_call *call,
+                     const struct value **ret, const struct value **ret_causes, struct error *error)
+{
+    struct error problem = {0};
+    int r = kube_dry_run_explained(session, attributes, kube_apply_mode(session), call, ret,
+                                   ret_causes, &problem);
+
+    if (r != ERR_CONFLICT || !*ret_causes)
+        return r < 0 ? err_copy(error, &problem) : 0;
+    r = kube_judge_conflicts(*ret_causes, session->field_manager, taking, error);
+    value_assign(ret_causes, NULL);
+    return r < 0 ? r
+                 : kube_dry_run_explained(session, attributes, KUBE_APPLY_TAKE, call, ret,
+                                          ret_causes, error);
+}
+
+/* Fields of ours in the answer to the dry-run. */
+static const struct value *own_of(const struct runtime_session *session,
+                                  const struct desired *desired, const struct value *object)
+{
+    _cleanup_value_ const struct value *own = kube_own_fields(session, object);
+
+    return own ? ignored_leave_out_fields(&desired->ignored, own) : NULL;
+}
+
+static int compare(struct runtime_session *session, const struct desired *desired,
+                   const struct managers_taking *taking, const struct observation *seen,
+                   const struct runtime_call *call, struct runtime_step **ret, struct error *error)
 {
     _cleanup_value_ const struct value *changed = NULL, *own = NULL, *causes = NULL;
+    _cleanup_value_ const struct value *sent = sent_in_trial(session, desired, seen);
     _cleanup_(projection_done) struct projection ours = {NULL, NULL};
-    struct kube_change change = {.attributes = target->attributes, .seen = seen};
+    struct kube_change change = {.attributes = sent, .seen = seen};
+    struct runtime_target anew = desired->target;
     struct error problem = {0};
     int r = 0;
 
-    if (!value_has_unknown(target->attributes))
-        r = kube_dry_run_explained(session, target->attributes, KUBE_APPLY_TAKE, call, &changed,
-                                   &causes, &problem);
-    if (r < 0 && causes &&
-        kube_plan_replacement(session, target, seen, causes, call, ret, &problem) >= 0)
+    anew.attributes = desired->initial;
+    if (!value_has_unknown(sent))
+        r = try_apply(session, sent, taking, call, &changed, &causes, &problem);
+    if (r == ERR_INVALID && causes &&
+        kube_plan_replacement(session, &anew, seen, causes, call, ret, &problem) >= 0)
         return 0;
     if (r >= 0 && changed) {
-        change.own = own = kube_own_fields(session, changed);
-        r = kube_foresee_takeover(session, target->attributes, seen, call, &changed, &problem);
+        change.own = own = own_of(session, desired, changed);
+        r = kube_check_ignored(&desired->ignored, desired->initial, own, &problem);
     }
+    if (r >= 0 && changed)
+        r = kube_foresee_takeover(session, desired->target.attributes, seen, taking, call, &changed,
+                                  &problem);
     if (r >= 0 && changed) {
         change.object = changed;
         r = kube_project_change(session, &change, call, &ours, &problem);
     }
+    if (r >= 0 && changed && !desired->target.prior)
+        r = kube_check_match(session, seen, &ours, &problem);
     if (r >= 0) {
-        *ret = plan_update(session, target, &change, &ours, call);
+        *ret = plan_update(session, desired, taking, &change, &ours, call);
         return 0;
     }
-    hide_secrets(target, seen->result, &problem);
+    hide_secrets(&anew, seen->result, &problem);
     return err_copy(error, &problem);
 }
 
-static int plan_present(struct runtime_session *session, const struct runtime_target *target,
-                        const struct observation *seen, const struct runtime_call *call,
-                        struct runtime_step **ret, struct error *error)
+/* Whose fields are taken over. Who yields to the managers of an object takes only what was the
+ * object's before it was ours. */
+static enum managers_from managers_to_take(const struct runtime_session *session,
+                                           const struct runtime_target *target,
+                                           enum treatment treatment)
 {
+    if (treatment == TREAT_MERGE || (session->objects.yields && target->prior))
+        return MANAGERS_OURS;
+    return target->prior ? MANAGERS_PEOPLE : MANAGERS_TOOLS;
+}
+
+static int plan_present(struct runtime_session *session, const struct desired *desired,
+                        enum treatment treatment, struct observation *seen,
+                        const struct runtime_call *call, struct runtime_step **ret,
+                        struct error *error)
+{
+    const struct runtime_target *target = &desired->target;
+    const struct managers_taking taking = {.from = managers_to_take(session, target, treatment),
+                                           .ignored = desired->ignored};
     int r = check_owner(session, target, seen, call, error);
 
     if (r < 0)
@@ -360,7 +473,32 @@ static int plan_present(struct runtime_session *session, const struct runtime_ta
         *ret = plan_unchanged(session, target, seen);
         return 0;
     }
-    return compare(session, target, seen, call, ret, error);
+    kube_observe_managers(session, &taking, seen);
+    return compare(session, desired, &taking, seen, call, ret, error);
+}
+
+/* ---- What is left alone ---- */
+
+/* An annotation says so. An object that is not ours stays nobody's, and one that we made is
+ * recorded. */
+static struct runtime_step *plan_nothing(struct runtime_session *session,
+                                         const struct runtime_target *target,
+                                         const struct observation *seen, const char *why)
+{
+    bool is_there = seen->presence == PRESENCE_PRESENT;
+    bool is_recorded = is_there && target->prior && str_equal(target->prior->uid, seen->uid);
+    bool is_ours = is_recorded || (is_there && kube_detail_of(seen)->owner == OWNER_SELF);
+    struct kube_step *step = kube_step_new(session, PLAN_UNCHANGED, target);
+
+    if (is_there)
+        kube_step_see(step, seen);
+    step->base.is_done = !is_ours;
+    step->base.is_unrecorded = is_ours && !is_recorded;
+    step->base.result = value_ref(is_there ? seen->result : step->base.attributes);
+    step->base.before = value_ref(step->base.attributes);
+    step->base.after = value_ref(step->base.attributes);
+    step_set_reason(step, str_printf("it is left alone: %s", why));
+    return &step->base;
 }
 
 /* ---- All of them ---- */
@@ -372,7 +510,7 @@ static bool is_enough(struct runtime_session *session, const struct runtime_targ
 {
     if (!hint || hint->presence == PRESENCE_UNKNOWN)
         return false;
-    return hint->presence == PRESENCE_ABSENT || hint->terminating || is_foreign(target, hint) ||
+    return hint->presence == PRESENCE_ABSENT ||
            (!value_has_unknown(target->attributes) && is_as_recorded(target, hint) &&
             has_values(session, target, hint));
 }
@@ -399,33 +537,67 @@ static struct runtime_step *plan_done(struct runtime_session *session,
     return &step->base;
 }
 
-static int plan_seen(struct runtime_session *session, const struct runtime_target *target,
-                     const struct observation *seen, const struct runtime_call *call,
+static int plan_seen(struct runtime_session *session, const struct desired *desired,
+                     struct observation *seen, const struct runtime_call *call,
                      struct runtime_step **ret, struct error *error)
 {
-    if (seen->presence == PRESENCE_ABSENT && has_done_its_work(target)) {
+    const struct runtime_target *target = &desired->target;
+    bool is_absent = seen->presence == PRESENCE_ABSENT;
+    const char *why;
+    enum treatment treatment = treatment_of(desired->initial, seen->result, &why);
+
+    if (treatment == TREAT_NOT || (treatment == TREAT_IF_ABSENT && !is_absent))
+        *ret = plan_nothing(session, target, seen, why);
+    else if (is_absent && has_done_its_work(target))
         *ret = plan_done(session, target);
-        return 0;
-    }
-    if (seen->presence == PRESENCE_ABSENT)
-        return plan_create(session, target, call, ret, error);
-    return plan_present(session, target, seen, call, ret, error);
+    else if (is_absent)
+        return plan_create(session, desired, call, ret, error);
+    else
+        return plan_present(session, desired, treatment, seen, call, ret, error);
+    return 0;
 }
 
-int kube_plan_object(struct runtime_session *session, const struct runtime_target *target,
+/* The hint has what is needed, though not the whole object. */
+static int plan_hinted(struct runtime_session *session, const struct desired *desired,
+                       const struct observation *hint, const struct runtime_call *call,
+                       struct runtime_step **ret, struct error *error)
+{
+    struct observation seen = {.presence = PRESENCE_ABSENT};
+
+    if (hint->presence == PRESENCE_ABSENT)
+        return plan_seen(session, desired, &seen, call, ret, error);
+    *ret = plan_unchanged(session, &desired->target, hint);
+    return 0;
+}
+
+/* A hint of an object that is not ours, or that goes: it is planned by that alone. */
+static bool is_refused(const struct runtime_session *session, const struct desired *desired,
+                       const struct observation *hint)
+{
+    const char *why;
+
+    return hint && hint->presence == PRESENCE_PRESENT &&
+           (hint->terminating || is_foreign(session, &desired->target, hint)) &&
+           treatment_of(desired->initial, NULL, &why) < TREAT_IF_ABSENT;
+}
+
+int kube_plan_object(struct runtime_session *session, const struct desired *desired,
                      const struct observation *hint, const struct runtime_call *call,
                      struct runtime_step **ret, struct error *error)
 {
+    const struct runtime_target *target = &desired->target;
     struct observation seen = {0};
     int r;
 
     if (target->part == TARGET_NEW)
-        return plan_create(session, target, call, ret, error);
+        return plan_create(session, desired, call, ret, error);
+    if (is_refused(session, desired, hint))
+        return check_owner(session, target, hint, call, error);
     if (is_enough(session, target, hint))
-        return plan_seen(session, target, hint, call, ret, error);
+        return plan_hinted(session, desired, hint, call, ret, error);
     r = look(session, target, call, &seen, error);
     if (r >= 0)
-        r = plan_seen(session, target, &seen, call, ret, error);
+        r = plan_seen(session, desired, &seen, call, ret, error);
     observation_done(&seen);
     return r;
 }

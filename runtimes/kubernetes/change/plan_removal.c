@@ -22,16 +22,26 @@ bool kube_is_ours(const struct runtime_session *session, const struct record *pr
     return is_same && !session->is_inherited && owner != OWNER_SPEC;
 }
 
+/* Why an object of ours stays all the same; NULL: it goes. One that is replaced goes: that was
+ * permitted on its own (replace.c). */
+static const char *keeps(const struct runtime_target *target, const struct observation *seen)
+{
+    return target->part == TARGET_OLD ? NULL : kube_detail_of(seen)->keeps;
+}
+
 static struct runtime_step *make(struct runtime_session *session,
                                  const struct runtime_target *target,
                                  const struct observation *seen)
 {
     bool is_there = seen->presence == PRESENCE_PRESENT;
-    bool is_deleted = is_there && kube_is_ours(session, target->prior, seen);
+    bool is_ours = is_there && kube_is_ours(session, target->prior, seen);
+    bool is_deleted = is_ours && !keeps(target, seen);
     struct kube_step *step = kube_step_new(session, is_deleted ? PLAN_DELETE : PLAN_FORGET, target);
 
     if (is_there)
         kube_step_see(step, seen);
+    if (is_ours && !is_deleted)
+        step->base.reason = step->reason = str_printf("it stays: %s", keeps(target, seen));
     if (is_deleted) {
         _cleanup_value_ const struct value *marked = kube_object_mark(step->identity);
 

@@ -7,7 +7,8 @@
  * object is invalid, and if not, it can only be replaced.
  *
  * An object that is replaced loses what it holds. So it must be allowed: by the object's own
- * annotation, or by the Spec's `force`, which does not reach kinds that hold data or other objects.
+ * annotation, or by the Spec's `force`, which does not reach kinds that hold data or other objects,
+ * nor objects that an annotation keeps from deletion (treatment.h).
  * Of a Job that has ended only the logs of its Pods are lost: it needs no permission.
  */
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "runtimes/kubernetes/objects/marks.h"
 #include "runtimes/kubernetes/objects/object.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/objects/treatment.h"
 
 /* Fields that a message names, and bytes of each. */
 #define NAMED_FIELDS 3
@@ -132,7 +134,7 @@ static enum permission permission_of(const struct runtime_session *session,
         own = annotation_of(live);
     if (own)
         return str_equal(own, "enabled") ? PERMITTED : FORBIDDEN;
-    if (holds_content(&ref))
+    if (holds_content(&ref) || treatment_keeps(live))
         return NOT_BY_SPEC;
     if (session->force)
         return PERMITTED;

@@ -15,6 +15,7 @@ struct kube_step *kube_step_new(struct runtime_session *session, enum plan_actio
     *step = (struct kube_step){
         .base = {.ops = session->runtime->base.ops,
                  .action = action,
+                 .place = session->place,
                  .cannot_create_first = true, /* two objects cannot have one name */
                  .attributes = kube_object_mark(target->attributes),
                  .extensions = value_ref(target->extensions)},
@@ -101,6 +102,7 @@ void kube_step_free(struct runtime_step *base)
     runtime_step_done(base);
     value_unref(step->identity);
     value_unref(step->fields);
+    value_unref(step->initial);
     free(step->uid);
     free(step->reason);
     free(step->version);

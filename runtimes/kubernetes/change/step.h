@@ -11,6 +11,7 @@
 #ifndef RUNTIMES_KUBERNETES_CHANGE_STEP_H
 #define RUNTIMES_KUBERNETES_CHANGE_STEP_H
 
+#include "runtimes/kubernetes/change/desired.h"
 #include "runtimes/kubernetes/change/observe.h"
 #include "runtimes/kubernetes/objects/projection.h"
 
@@ -19,17 +20,20 @@ struct kube_step {
     struct runtime_session *session; /* a reference */
     const struct value *identity;    /* the attributes that name the object; a reference */
     char *uid, *version, *fields_digest; /* of the observed object; NULL: it was absent */
-    enum kube_owner owner;           /* likewise */
-    bool terminating;                /* likewise */
-    char *content_digest;            /* of the whole object without status, if the step changes it;
-                                        or NULL */
-    char *reason;                    /* base.reason, owned; or NULL */
-    char *after_digest;              /* set: field managers of the object are taken over before the
-                                        apply (managers.h); kube_foreseen_digest() of the object
-                                        afterwards, which a dry-run of the apply must give then */
-    const struct value *fields;      /* with after_digest: the fields that are ours after the
-                                        takeover; a reference */
-    bool is_large;                   /* the answer to its change will be large (runtime_call) */
+    const struct value *initial; /* of a CREATE: what is sent, if something of it is ignored from
+                                    then on; a reference, or NULL */
+    enum managers_from from;     /* whose fields are taken over */
+    enum kube_owner owner;       /* likewise */
+    bool terminating;            /* likewise */
+    char *content_digest;        /* of the whole object without status, if the step changes it;
+                                    or NULL */
+    char *reason;                /* base.reason, owned; or NULL */
+    char *after_digest;          /* set: field managers of the object are taken over before the
+                                    apply (managers.h); kube_foreseen_digest() of the object
+                                    afterwards, which a dry-run of the apply must give then */
+    const struct value *fields;  /* with after_digest: the fields that are ours after the
+                                    takeover; a reference */
+    bool is_large;               /* the answer to its change will be large (runtime_call) */
 };
 
 /* ---- act.c ---- */
@@ -64,7 +68,7 @@ bool kube_step_is_current(const struct kube_step *step, const struct observation
 /* ---- plan.c, plan_removal.c ---- */
 
 /* plan() of a wanted target, and of a deletion. */
-int kube_plan_object(struct runtime_session *session, const struct runtime_target *target,
+int kube_plan_object(struct runtime_session *session, const struct desired *desired,
                      const struct observation *hint, const struct runtime_call *call,
                      struct runtime_step **ret, struct error *error);
 int kube_plan_removal(struct runtime_session *session, const struct runtime_target *target,
@@ -111,6 +115,7 @@ int kube_try_anew(struct runtime_session *session, const struct runtime_target *
 enum kube_apply_mode {
     KUBE_APPLY_CREATE, /* fails if the object exists */
     KUBE_APPLY_TAKE,   /* takes over fields of other managers */
+    KUBE_APPLY_YIELD,  /* fails if another manager has a field with another value */
 };
 
 /* A server-side apply with dryRun. *ret: the resulting object, secrets marked. */
@@ -118,7 +123,7 @@ int kube_dry_run(struct runtime_session *session, const struct value *attributes
                  enum kube_apply_mode mode, const struct runtime_call *call,
                  const struct value **ret, struct error *error);
 /* The same. *ret_causes, NULL before: if the API server refuses the object as invalid, what it says
- * is wrong (api_error_causes()). A reference. */
+ * is wrong; or which fields are in conflict (api_error_causes()). A reference. */
 int kube_dry_run_explained(struct runtime_session *session, const struct value *attributes,
                            enum kube_apply_mode mode, const struct runtime_call *call,
                            const struct value **ret, const struct value **ret_causes,
@@ -129,18 +134,20 @@ int kube_dry_run_explained(struct runtime_session *session, const struct value *
 /* What an apply changes, by a dry-run. */
 struct kube_change {
     const struct value *attributes;
-    const struct observation *seen; /* NULL: it is created */
+    const struct observation *seen;    /* NULL: it is created */
     const struct runtime_target *anew; /* the object takes the place of `seen`, and the dry-run was
                                           kube_try_anew() of this target; or NULL */
-    const struct value *object;     /* afterwards, secrets marked */
-    const struct value *own;        /* the fields that are ours afterwards; NULL: the API server
-                                       does not say, and the whole object counts as ours */
+    const struct value *object;        /* afterwards, secrets marked */
+    const struct value *own;           /* the fields that are ours afterwards; NULL: the API server
+                                          does not say, and the whole object counts as ours */
 };
 
 /* The fields that are ours in the answer to a dry-run of an apply. A reference; NULL: it does not
  * say. */
 const struct value *kube_own_fields(const struct runtime_session *session,
                                     const struct value *object);
+/* The mode in which an object that exists is applied, by the Spec's conflictPolicy. */
+enum kube_apply_mode kube_apply_mode(const struct runtime_session *session);
 /* What is ours of the object as it is. A reference. */
 const struct value *kube_project_ours(const struct observation *seen);
 /* What is ours of the object before and after. If the session is thorough, values of ours that
@@ -165,13 +172,30 @@ char *kube_foreseen_digest(const struct value *object, const struct value *own,
 /* *changed: the object after the apply, by a dry-run; replaced with what it will be if the field
  * managers of the object are taken over first. identity: attributes that name it. */
 int kube_foresee_takeover(struct runtime_session *session, const struct value *identity,
-                          const struct observation *seen, const struct runtime_call *call,
-                          const struct value **changed, struct error *error);
+                          const struct observation *seen, const struct managers_taking *taking,
+                          const struct runtime_call *call, const struct value **changed,
+                          struct error *error);
+
+/* Sets the managedFields of the object as it was seen, and nothing else. ERR_CONFLICT: it changed
+ * since then. *ret: the object afterwards. */
+int kube_write_managers(struct runtime_session *session, const struct value *identity,
+                        const struct observation *seen, const struct value *managers,
+                        const struct runtime_call *call, const struct value **ret,
+                        struct runtime_outcome *ret_outcome, struct error *error);
 
 /* Takes the field managers over, for the object that the step was planned for. *ret_version: its
  * resourceVersion afterwards. ERR_CONFLICT: it changed since then. */
 int kube_take_over(const struct kube_step *step, const struct runtime_call *call,
                    char **ret_version, struct runtime_outcome *ret_outcome, struct error *error);
+
+/* ---- hand_back.c ---- */
+
+/* The object was just created, and has fields of ours that are ignored: they get no manager. That
+ * is tried; where it does not succeed, the next plan does it. seen: of the answer to the create;
+ * replaced by that of the object afterwards, or without a digest, so that it is planned again.
+ */
+void kube_hand_back(const struct kube_step *step, const struct runtime_call *call,
+                    struct observation *seen);
 
 /* ---- apply.c, delete.c ---- */
 

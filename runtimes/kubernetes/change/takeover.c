@@ -97,15 +97,16 @@ static int dry_run_without(struct runtime_session *session, const struct value *
 }
 
 int kube_foresee_takeover(struct runtime_session *session, const struct value *identity,
-                          const struct observation *seen, const struct runtime_call *call,
-                          const struct value **changed, struct error *error)
+                          const struct observation *seen, const struct managers_taking *taking,
+                          const struct runtime_call *call, const struct value **changed,
+                          struct error *error)
 {
     const struct value *taken = kube_detail_of(seen)->taken, *after;
     _cleanup_value_ const struct value *left = NULL;
     int r;
 
     if (taken)
-        left = managers_prune(*changed, taken, session->field_manager);
+        left = managers_prune(*changed, taken, session->field_manager, taking);
     if (!left)
         return 0;
     r = dry_run_without(session, identity, seen->result, left, call, &after, error);
@@ -118,26 +119,34 @@ int kube_foresee_takeover(struct runtime_session *session, const struct value *i
 
 /* ---- Before the apply ---- */
 
-/* Changes who manages the fields, and nothing else; of this object at this version only. */
-static int migrate(const struct kube_step *step, const struct kube_detail *seen,
-                   const struct runtime_call *call, char **ret_version,
-                   struct runtime_outcome *ret_outcome, struct error *error)
+int kube_write_managers(struct runtime_session *session, const struct value *identity,
+                        const struct observation *seen, const struct value *managers,
+                        const struct runtime_call *call, const struct value **ret,
+                        struct runtime_outcome *ret_outcome, struct error *error)
 {
-    struct runtime_session *session = step->session;
-    _cleanup_value_ const struct value *marked = managers_mark(seen->taken, session->field_manager);
     _cleanup_value_ const struct value *body =
-        value_pack("{s:{s:s, s:s, s:v}}", "metadata", "uid", step->uid, "resourceVersion",
-                   seen->version, "managedFields", marked);
-    _cleanup_value_ const struct value *object = NULL;
+        value_pack("{s:{s:s, s:s, s:v}}", "metadata", "uid", seen->uid, "resourceVersion",
+                   kube_detail_of(seen)->version, "managedFields", managers);
     struct kube_request request = {.method = "PATCH",
                                    .content_type = KUBE_MERGE_PATCH,
                                    .field_manager = session->field_manager,
                                    .body = body};
     struct kube_ref ref;
-    int r = kube_ref_of(session, step->identity, call, &ref, error);
+    int r = kube_ref_of(session, identity, call, &ref, error);
 
-    if (r >= 0)
-        r = session_change(session, &ref, call, &request, &object, ret_outcome, error);
+    return r < 0 ? r : session_change(session, &ref, call, &request, ret, ret_outcome, error);
+}
+
+static int migrate(const struct kube_step *step, const struct observation *now,
+                   const struct runtime_call *call, char **ret_version,
+                   struct runtime_outcome *ret_outcome, struct error *error)
+{
+    _cleanup_value_ const struct value *marked =
+        managers_mark(kube_detail_of(now)->taken, step->session->field_manager);
+    _cleanup_value_ const struct value *object = NULL;
+    int r = kube_write_managers(step->session, step->identity, now, marked, call, &object,
+                                ret_outcome, error);
+
     if (r < 0)
         return r;
     ret_outcome->certainty = OUTCOME_NOT_SENT; /* the object itself did not change */
@@ -149,13 +158,17 @@ static int take_over_once(const struct kube_step *step, const struct runtime_cal
                           char **ret_version, struct runtime_outcome *ret_outcome,
                           bool *ret_is_current, struct error *error)
 {
+    struct managers_taking taking = {.from = step->from};
     struct observation now = {0};
     int r = kube_look(step->session, step->identity, true, call, &now, error);
 
+    kube_find_ignored(step->session, step->identity, &taking.ignored);
+    kube_observe_managers(step->session, &taking, &now);
+    ignored_done(&taking.ignored);
     if (r >= 0) {
         *ret_is_current = kube_step_is_current(step, &now) && kube_detail_of(&now)->taken;
         r = *ret_is_current
-                ? migrate(step, kube_detail_of(&now), call, ret_version, ret_outcome, error)
+                ? migrate(step, &now, call, ret_version, ret_outcome, error)
                 : err_set(error, ERR_CONFLICT, "Conflict", "it changed since it was planned");
     }
     observation_done(&now);

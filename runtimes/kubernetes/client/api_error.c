@@ -365,11 +365,13 @@ const struct value *api_error_causes(const struct http_response *response)
     struct answer answer = {.status = response->status, .reason = "", .message = ""};
     _cleanup_value_ const struct value *body = NULL;
 
-    if (response->status != 422 ||
+    if ((response->status != 422 && response->status != 409) ||
         json_read(response->body.data, response->body.length, &body, NULL) < 0 || !is_status(body))
         return NULL;
     read_status(body, &answer);
-    if (!str_equal(answer.reason, "Invalid") || is_denied_by_webhook(&answer))
+    if (is_denied_by_webhook(&answer) ||
+        !(str_equal(answer.reason, "Invalid") ||
+          (str_equal(answer.reason, "Conflict") && has_cause(&answer, "FieldManagerConflict"))))
         return NULL;
     return value_ref(value_path(body, "details", "causes", NULL));
 }

@@ -43,9 +43,10 @@ int api_error_from_response(const char *method, const struct kube_ref *ref, bool
 int api_error_from_status(const struct value *status, struct error *error);
 
 /*
- * What an answer of 422 Invalid says is wrong with the object: a list of {reason, message, field}.
- * A message may quote any value of the object: it is not for people. A reference; NULL: the answer
- * is no such one, or an admission webhook gave it.
+ * What an answer of 422 Invalid says is wrong with the object, and one of 409 Conflict to an apply
+ * about fields of other managers: a list of {reason, message, field}. A message of the first may
+ * quote any value of the object: it is not for people. A reference; NULL: the answer is no such
+ * one, or an admission webhook gave it.
  */
 const struct value *api_error_causes(const struct http_response *response);
 

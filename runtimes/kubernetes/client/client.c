@@ -21,6 +21,7 @@
 #define UNANSWERED_GAP  120000 /* ms between two changes: the later one is of another outage */
 #define TENANT_RETRIES  2000   /* ms in which errors of the server are met with another attempt */
 #define TENANT_GRACE    1000   /* ms past the deadline for the answer of a change that was sent */
+#define TENANT_CONNECT  4000   /* ms, to a server that a tenant chose */
 #define BACKOFF_BASE    100
 #define BACKOFF_MAXIMUM 5000
 
@@ -32,7 +33,7 @@ struct kube_client {
     struct kube_tls_files *tls_files;
     char **as_headers; /* of requests that impersonate nobody */
     size_t n_as_headers;
-    bool is_interactive;
+    bool is_interactive, is_of_tenant;
     int (*guard)(void *arg, struct error *error);
     void *guard_arg;
     atomic_uint_fast64_t reads, dry_runs, writes, retries;
@@ -95,13 +96,16 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
         .proxy_url = server->proxy_url,
         .user_agent = config->user_agent,
         .http1 = config->http1,
+        .address_filter = config->address_filter,
+        .connect_timeout = config->address_filter ? TENANT_CONNECT : 0,
     };
     int r;
 
     client->watch_loop = config->watches;
     client->control_watch_loop =
         config->control_watches ? config->control_watches : config->watches;
-    client->is_interactive = config->is_interactive;
+    client->is_of_tenant = config->address_filter;
+    client->is_interactive = config->is_interactive || client->is_of_tenant;
     client->guard = config->guard;
     client->guard_arg = config->guard_arg;
     client->identity = kube_identity_new(server, &system_clock);
@@ -144,6 +148,11 @@ void kube_client_stats(const struct kube_client *client, struct kube_client_stat
         .writes = atomic_load(&client->writes),
         .retries = atomic_load(&client->retries),
     };
+}
+
+size_t kube_client_answer_limit(const struct kube_client *client)
+{
+    return client->is_of_tenant ? KUBE_TENANT_ANSWER : 0;
 }
 
 struct http_client *kube_client_watch_http(struct kube_client *client, bool for_tenant)
@@ -319,6 +328,14 @@ static struct cancel *cancel_of(const struct exchange *exchange)
     return is_beyond_cancel(exchange) ? NULL : exchange->request->cancel;
 }
 
+/* A list has bounds of its own, for each item. */
+static size_t max_response(const struct kube_client *client, const struct kube_request *request)
+{
+    size_t most = kube_client_answer_limit(client), asked = request->max_response;
+
+    return !most || (asked && asked < most) ? asked : most;
+}
+
 static int attempt(struct exchange *exchange, int64_t timeout, struct http_response *response,
                    struct error *error)
 {
@@ -335,7 +352,7 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
         .timeout = timeout,
         .cancel = cancel_of(exchange),
         .complete_once_sent = request->complete_once_sent,
-        .max_response = request->max_response,
+        .max_response = max_response(client, request),
         .on_body = request->on_body ? pass_body : NULL,
         .on_body_arg = exchange,
     };
@@ -356,6 +373,8 @@ static int attempt(struct exchange *exchange, int64_t timeout, struct http_respo
     for (size_t i = 0; i < n_identity; i++)
         headers[http.n_headers++] = identity[i];
     r = http_do(http_of(client, request), &http, response, error);
+    if (client->is_of_tenant && !response->sent && (r == ERR_UNAVAILABLE || r == ERR_TIMEOUT))
+        err_set(error, r, KUBE_UNREACHABLE, "the cluster's server does not answer");
     if (r == 0 || response->sent)
         count(exchange);
     free_headers(identity, n_identity);

@@ -30,8 +30,10 @@
 #include "runtimes/kubernetes/client/ref.h"
 
 struct kube_client;
+struct address_filter;
 
-#define KUBE_AS_GROUPS 16
+#define KUBE_AS_GROUPS   16
+#define KUBE_UNREACHABLE "ClusterUnreachable" /* a reason */
 
 struct kube_client_config {
     const struct kube_config *config; /* copied */
@@ -48,6 +50,11 @@ struct kube_client_config {
     const char *as;
     const char *const *as_groups;
     size_t n_as_groups;  /* KUBE_AS_GROUPS at most */
+    /* The server is one that a tenant chose: it is connected to only if its address passes. Then a
+     * request that finds no connection is tried once more at once, and fails with
+     * KUBE_UNREACHABLE, whatever the reason was: nobody is to scan a network by what it says.
+     * Borrowed; NULL: the operator's own choice. */
+    const struct address_filter *address_filter;
     bool is_interactive; /* a person waits: without a connection, a request is tried once more at
                             once, and no longer */
     /* Asked before each mutating request, unless it is marked unguarded; NULL: always allowed. */
@@ -119,8 +126,8 @@ struct kube_request {
     void *on_body_arg;
     bool *ret_in_doubt; /* set, on errors too: an attempt was sent, and may have been, or may yet
                            be, carried out without an answer that says so; or NULL */
-    const struct value **ret_causes; /* of an answer of 422: its causes, as api_error_causes()
-                                        gives them; or NULL */
+    const struct value **ret_causes; /* of a refusal: its causes, as api_error_causes() gives
+                                        them; or NULL */
 };
 
 /*
@@ -143,6 +150,11 @@ void kube_client_stats(const struct kube_client *client, struct kube_client_stat
 /* ms between the first and the last of the changes that got no answer at all, in one outage; 0:
  * the last one did. Only those that are not for a tenant, and not unguarded. */
 int64_t kube_client_unanswered_for(const struct kube_client *client);
+
+/* Bytes of one answer, item or event of a server that a tenant chose: it may say anything. 0: the
+ * operator's own. */
+#define KUBE_TENANT_ANSWER (2u << 20)
+size_t kube_client_answer_limit(const struct kube_client *client);
 
 /* For watch.h: the HTTP client of a watch loop (the tenants' or our own), and that loop, for
  * timers. */

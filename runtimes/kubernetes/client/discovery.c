@@ -12,6 +12,8 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/group_list.h"
 
+#define MOST_RESOURCES 10000 /* of a group and version that are looked at */
+
 #define REFRESH_AFTER 1000 /* ms: how old an answer may be that says no */
 
 /* A kind's record; what it was before a CRD changed stays with the discovery. */
@@ -44,6 +46,7 @@ struct kube_discovery {
     const struct clock_source *clock;
     pthread_mutex_t lock; /* of the groups; not held while the server is asked */
     struct strmap groups; /* those with records stay */
+    size_t bytes;         /* of the records */
     struct group_list list;
 };
 
@@ -148,14 +151,17 @@ static const struct kube_kind *known_kind(const struct group *group, const char 
     return NULL;
 }
 
-static const struct kube_kind *record_kind(struct group *group, const char *kind,
-                                           const char *plural, bool namespaced)
+/* NULL: there is no room for it. */
+static const struct kube_kind *record_kind(struct kube_discovery *discovery, struct group *group,
+                                           const char *kind, const char *plural, bool namespaced)
 {
     const struct kube_kind *known = known_kind(group, kind, plural, namespaced);
+    size_t bytes = sizeof(struct record) + strlen(kind) + strlen(plural);
     struct record *record;
 
-    if (known)
+    if (known || bytes > KUBE_DISCOVERY_BYTES - discovery->bytes)
         return known;
+    discovery->bytes += bytes;
     record = NEW(struct record);
     record->kind = (struct kube_kind){
         .group_version = group->group_version,
@@ -168,11 +174,12 @@ static const struct kube_kind *record_kind(struct group *group, const char *kind
     return &record->kind;
 }
 
-static void take_resources(struct group *group, const struct value *resources)
+static void take_resources(struct kube_discovery *discovery, struct group *group,
+                           const struct value *resources)
 {
     strmap_done(&group->kinds);
     strmap_init(&group->kinds);
-    for (size_t i = 0; i < value_count(resources); i++) {
+    for (size_t i = 0; i < value_count(resources) && i < MOST_RESOURCES; i++) {
         const struct value *resource = value_at(resources, i);
         const char *plural = value_get_string(resource, "name");
         const char *name = value_get_string(resource, "kind");
@@ -180,9 +187,10 @@ static void take_resources(struct group *group, const struct value *resources)
 
         if (!plural || !name || strchr(plural, '/') || strmap_get(&group->kinds, name))
             continue; /* a subresource, or a second plural of the kind */
-        kind =
-            record_kind(group, name, plural, value_bool(value_get(resource, "namespaced"), false));
-        strmap_put(&group->kinds, kind->kind, (void *)(uintptr_t)kind);
+        kind = record_kind(discovery, group, name, plural,
+                           value_bool(value_get(resource, "namespaced"), false));
+        if (kind)
+            strmap_put(&group->kinds, kind->kind, (void *)(uintptr_t)kind);
     }
 }
 
@@ -258,7 +266,7 @@ static int read_group(struct kube_discovery *discovery, struct group *group,
         err_wrap(&why, "discovery of %s", group->group_version);
     pthread_mutex_lock(&discovery->lock);
     if (r >= 0) {
-        take_resources(group, resources);
+        take_resources(discovery, group, resources);
         group->is_read = group->n_forgotten == n_forgotten;
         group->read_at = discovery->clock->monotonic(discovery->clock);
     }

@@ -62,11 +62,25 @@ static void give_gone(const struct known_object *gone, known_on_gone *on_gone, v
     on_gone(arg, object);
 }
 
+#define LONGEST 1024 /* bytes of a name, a namespace, a uid */
+
+static bool is_beyond(const struct known *known, const struct value *object)
+{
+    return known->is_bounded &&
+           (known->objects.count >= KNOWN_MOST || strlen(metadata_text(object, "name")) > LONGEST ||
+            strlen(metadata_text(object, "namespace")) > LONGEST ||
+            strlen(metadata_text(object, "uid")) > LONGEST);
+}
+
 void known_put(struct known *known, const struct value *object, known_on_gone *on_gone, void *arg)
 {
-    _cleanup_free_ struct known_object *now = known_object_new(object, known->generation);
-    struct known_object *before = strmap_get(&known->objects, now->text);
+    _cleanup_free_ struct known_object *now = NULL;
+    struct known_object *before;
 
+    if (is_beyond(known, object))
+        return;
+    now = known_object_new(object, known->generation);
+    before = strmap_get(&known->objects, now->text);
     if (before && strcmp(uid_of(before), uid_of(now)) == 0) {
         before->generation = known->generation;
         return;

@@ -5,13 +5,18 @@
 #ifndef RUNTIMES_KUBERNETES_CLIENT_KNOWN_H
 #define RUNTIMES_KUBERNETES_CLIENT_KNOWN_H
 
+#include <stdbool.h>
+
 #include "engine/base/strmap.h"
 #include "engine/base/value.h"
 
 struct known {
     struct strmap objects;
     unsigned generation; /* of the list that is being read */
+    bool is_bounded;     /* the server may be anybody's: at most KNOWN_MOST, with names of an API's
+                            length. Of more, it is not told that they are gone */
 };
+#define KNOWN_MOST 20000
 
 typedef void known_on_gone(void *arg, const struct value *metadata_only);
 

@@ -54,7 +54,7 @@ static int get_whole_page(struct kube_client *client, const struct kube_list *li
         bool is_begun;
         int r;
 
-        list_page_init(page, list->on_item, list->arg);
+        list_page_init(page, list->on_item, list->arg, kube_client_answer_limit(client));
         r = get_page(client, list, slice, page, &why);
         is_begun = page->is_begun;
         if (r == 0)

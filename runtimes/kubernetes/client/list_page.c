@@ -27,10 +27,11 @@ static int take_metadata(void *arg, const struct value *rest, struct error *erro
     return 0;
 }
 
-void list_page_init(struct list_page *page, json_on_value *on_item, void *arg)
+void list_page_init(struct list_page *page, json_on_value *on_item, void *arg, size_t limit)
 {
     *page = (struct list_page){.on_item = on_item, .arg = arg};
     page->stream = json_item_stream_new("items", pass_item, take_metadata, page);
+    json_stream_limit(page->stream, limit);
 }
 
 void list_page_done(struct list_page *page)

@@ -18,7 +18,8 @@ struct list_page {
     char *next;             /* continue token; NULL: the last page */
 };
 
-void list_page_init(struct list_page *page, json_on_value *on_item, void *arg);
+/* limit: bytes of an item; 0: that of json.h. */
+void list_page_init(struct list_page *page, json_on_value *on_item, void *arg, size_t limit);
 void list_page_done(struct list_page *page);
 
 /* ERR_INTERNAL: the page is not JSON. Other errors are those of on_item. */

@@ -185,6 +185,7 @@ static char *begin(struct kube_watch *watch, int64_t *ret_silence)
     watch->has_shown = false;
     if (watch->version) {
         watch->events = json_stream_new(take_event, watch);
+        json_stream_limit(watch->events, kube_client_answer_limit(watch->client));
         *ret_silence = watch->silence + (int64_t)random_below((uint64_t)watch->silence / 2 + 1);
         return next_path(watch, seconds);
     }
@@ -192,7 +193,7 @@ static char *begin(struct kube_watch *watch, int64_t *ret_silence)
         watch->on_event(watch->arg, KUBE_WATCH_LISTING, NULL, NULL);
     else if (!watch->token)
         known_begin_list(&watch->known);
-    list_page_init(&watch->page, take_object, watch);
+    list_page_init(&watch->page, take_object, watch, kube_client_answer_limit(watch->client));
     *ret_silence = LIST_SILENCE;
     return next_path(watch, 0);
 }
@@ -406,6 +407,7 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
     watch->arg = config->arg;
     pthread_mutex_init(&watch->lock, NULL);
     known_init(&watch->known);
+    watch->known.is_bounded = kube_client_answer_limit(client);
 
     pthread_mutex_lock(&watch->lock);
     r = start_stream(watch, error);

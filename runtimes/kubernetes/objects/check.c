@@ -7,7 +7,11 @@
 #include "engine/base/utf8.h"
 #include "engine/spec/moved.h"
 #include "engine/spec/ref.h"
+#include "runtimes/kubernetes/objects/common_metadata.h"
+#include "runtimes/kubernetes/objects/health_script.h"
+#include "runtimes/kubernetes/objects/ignore.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/objects/treatment.h"
 
 #define NAME_MAX_BYTES 253
 #define KIND_MAX_BYTES 63
@@ -15,8 +19,7 @@
 
 /* Extensions of Kusion that Kubernetes resources do not support yet. */
 static const char *const extensions_of_later[] = {
-    "kubeConfig",   "healthPolicy", "provider",
-    "providerMeta", "resourceType", "kusionstack.io/import-id",
+    "kubeConfig", "provider", "providerMeta", "resourceType", "kusionstack.io/import-id",
 };
 
 /* The state that the checks of one Spec share. */
@@ -24,6 +27,7 @@ struct objects {
     struct object_ref *refs; /* one for each resource of the Spec; name NULL: it does not name a
                                 valid object */
     struct strmap versions;  /* kind -> its first apiVersion */
+    struct strmap scripts;   /* texts of health checks that were found to be right */
     bool several_versions;   /* some kind occurs with several apiVersions */
     bool namespace_left_out, own_namespace_written; /* some ids leave out the Spec's own namespace;
                                                        some write it */
@@ -302,10 +306,12 @@ static void check_moved(struct check *check, const struct value *extensions, con
                       "version is found without this: remove it");
 }
 
-static void check_extensions(struct check *check, const struct value *extensions,
-                             const struct place *place)
+static void check_extensions(struct objects *objects, struct check *check,
+                             const struct value *extensions, const struct place *place)
 {
     const struct place in = {.above = place, .key = "extensions"};
+    const struct place at_policy = {.above = &in, .key = "healthPolicy"};
+    const struct value *policy = value_get(extensions, "healthPolicy");
 
     for (size_t i = 0; i < ARRAY_SIZE(extensions_of_later); i++) {
         const struct place at = {.above = &in, .key = extensions_of_later[i]};
@@ -314,6 +320,8 @@ static void check_extensions(struct check *check, const struct value *extensions
             check_problem(check, UNSUPPORTED, &at,
                           "is not supported for Kubernetes resources by this version");
     }
+    if (!check_is_absent(policy))
+        health_script_check(check, policy, &at_policy, &objects->scripts);
     check_moved(check, extensions, &in);
 }
 
@@ -384,14 +392,16 @@ static void check_resource(void *state, struct check *check, size_t index,
                            const struct place *place)
 {
     const struct place in = {.above = place, .key = "attributes"};
+    const struct place at_metadata = {.above = &in, .key = "metadata"};
     const struct resource *resource = &check->spec->resources[index];
     struct objects *objects = state;
     struct object_ref ref;
 
     if (resource->extensions)
-        check_extensions(check, resource->extensions, place);
+        check_extensions(objects, check, resource->extensions, place);
     if (!resource->attributes || !read_identity(check, resource->attributes, &in, &ref))
         return;
+    treatment_check(resource->attributes, check, &at_metadata);
     note_version(objects, &ref);
     objects->refs[index] = ref;
     if (is_own_spec(check->spec, &ref))
@@ -405,12 +415,37 @@ static void check_resource(void *state, struct check *check, size_t index,
     note_spelling(objects, check, resource->id, &ref);
 }
 
+/* An object that is only waited for. Its parts stand side by side, without metadata. */
+static void check_health_check(struct check *check, size_t index)
+{
+    const struct spec_health_check *one = &check->spec->health_checks[index];
+    const struct place in = {.key = "healthChecks"};
+    const struct place at = {.above = &in, .index = index};
+    struct check unreported = {.spec = check->spec};
+    struct object_ref ref;
+
+    if (!one->attributes)
+        return;
+    if (!read_identity(&unreported, one->attributes, &at, &ref))
+        check_problem(check, INVALID_SPEC, &at, "\"%s\" does not name an object", one->id);
+    else if (is_own_spec(check->spec, &ref))
+        check_problem(check, INVALID_SPEC, &at, "is the Spec itself, which would wait for itself");
+    arena_done(&unreported.scratch);
+}
+
 static void end(void *state, struct check *check)
 {
     struct objects *objects = state;
+    const struct object_policy *policy = &check->spec->policy.objects;
+    _cleanup_(ignore_free_p) struct ignore *ignore = ignore_read(policy->ignore, check);
 
+    for (size_t i = 0; i < check->spec->n_health_checks; i++)
+        check_health_check(check, i);
+    ignore_check_resources(ignore, check);
+    common_metadata_check(policy->common_metadata, check);
     check_objects_differ(objects, check);
     strmap_done(&objects->versions);
+    strmap_done(&objects->scripts);
     free(objects->refs);
     free(objects);
 }

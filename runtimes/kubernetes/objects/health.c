@@ -4,7 +4,8 @@
 #include "runtimes/kubernetes/objects/health_rules.h"
 #include "runtimes/kubernetes/objects/health_set.h"
 
-static void by_conditions(const struct value *object, struct health *ret)
+/* What controllers of any kind say. */
+static bool by_standard_conditions(const struct value *object, struct health *ret)
 {
     const char *message;
 
@@ -12,8 +13,17 @@ static void by_conditions(const struct value *object, struct health *ret)
         health_set(ret, HEALTH_PROGRESSING, "Reconciling: %s", message);
     else if (str_equal(health_condition(object, "Stalled", &message), "True"))
         health_set(ret, HEALTH_FAILED, "Stalled: %s", message);
-    else if (*health_condition(object, "Ready", &message) &&
-             !str_equal(health_condition(object, "Ready", NULL), "True"))
+    else
+        return false;
+    return true;
+}
+
+static void by_ready(const struct value *object, struct health *ret)
+{
+    const char *message;
+
+    if (*health_condition(object, "Ready", &message) &&
+        !str_equal(health_condition(object, "Ready", NULL), "True"))
         health_set(ret, HEALTH_PROGRESSING, "not Ready: %s", message);
     else
         health_set(ret, HEALTH_CURRENT, "Resource is current");
@@ -30,13 +40,15 @@ static void judge(const struct value *object, const struct object_ref *ref, stru
         health_set(ret, HEALTH_UNKNOWN, "nothing was read");
     else if (value_path(object, "metadata", "deletionTimestamp", NULL))
         health_set(ret, HEALTH_TERMINATING, "is being deleted");
-    else if (observed != generation)
+    else if (generation && observed != generation)
         health_set(ret, HEALTH_PROGRESSING, "generation %lld, of which %lld is observed",
                    (long long)generation, (long long)observed);
+    else if (by_standard_conditions(object, ret))
+        return;
     else if (rule)
         rule(object, ret);
     else
-        by_conditions(object, ret);
+        by_ready(object, ret);
 }
 
 /* Custom resources cannot be created before their CRD is established, so dependents of a CRD must

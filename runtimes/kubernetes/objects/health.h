@@ -1,10 +1,11 @@
 /*
- * The health of live objects, by the rules of kstatus (sigs.k8s.io/cli-utils).
+ * The health of live objects, by the rules of kstatus (sigs.k8s.io/cli-utils). Where a rule differs,
+ * it says why (health_rules.c); test/health compares them with kstatus' own cases.
  *
  * Rules for all kinds come first: an object with a deletionTimestamp is TERMINATING; one whose
- * observedGeneration is older than its generation is PROGRESSING. Then the rule of the kind applies
- * (health_rules.c). A kind without a rule goes by its conditions Reconciling, Stalled and Ready. An
- * object without any of these is CURRENT as soon as it exists.
+ * observedGeneration is not its generation is PROGRESSING; so is one that is Reconciling, and one
+ * that is Stalled has FAILED. Then the rule of the kind applies. A kind without a rule goes by its
+ * condition Ready. An object without any of these is CURRENT as soon as it exists.
  */
 #ifndef RUNTIMES_KUBERNETES_OBJECTS_HEALTH_H
 #define RUNTIMES_KUBERNETES_OBJECTS_HEALTH_H

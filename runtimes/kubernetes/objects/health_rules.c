@@ -41,15 +41,48 @@ static bool is_unobserved(const struct value *object, struct health *ret)
     return true;
 }
 
-static bool progress_deadline_exceeded(const struct value *object)
+/* More Pods than are wanted. */
+static bool has_extra(struct health *ret, int64_t have, int64_t want)
+{
+    if (have <= want)
+        return false;
+    health_set(ret, HEALTH_PROGRESSING, "%lld old replicas are still there",
+               (long long)(have - want));
+    return true;
+}
+
+static const struct value *find_condition(const struct value *object, const char *type)
 {
     const struct value *conditions = value_path(object, "status", "conditions", NULL);
 
     for (size_t i = 0; i < value_count(conditions); i++)
-        if (str_equal(value_get_string(value_at(conditions, i), "reason"),
-                      "ProgressDeadlineExceeded"))
-            return true;
-    return false;
+        if (str_equal(value_get_string(value_at(conditions, i), "type"), type))
+            return value_at(conditions, i);
+    return NULL;
+}
+
+static bool has_reason(const struct value *object, const char *type, const char *reason)
+{
+    return str_equal(value_get_string(find_condition(object, type), "reason"), reason);
+}
+
+/* Its controller has not said that the last change is carried out. Without a deadline it never
+ * does. Nor of a paused one: that is as its author wants it, so that kstatus' answer, in progress,
+ * would never end. */
+static bool is_in_rollout(const struct value *object, struct health *ret)
+{
+    bool has_deadline = number(object, "spec", "progressDeadlineSeconds", INT32_MAX) != INT32_MAX;
+
+    if (value_bool(value_path(object, "spec", "paused", NULL), false))
+        return false;
+    if (has_deadline && (!has_reason(object, "Progressing", "NewReplicaSetAvailable") ||
+                         !str_equal(health_condition(object, "Progressing", NULL), "True")))
+        health_set(ret, HEALTH_PROGRESSING, "its new ReplicaSet is not available");
+    else if (!str_equal(health_condition(object, "Available", NULL), "True"))
+        health_set(ret, HEALTH_PROGRESSING, "not Available");
+    else
+        return false;
+    return true;
 }
 
 static void deployment(const struct value *object, struct health *ret)
@@ -60,19 +93,15 @@ static void deployment(const struct value *object, struct health *ret)
 
     if (is_unobserved(object, ret))
         return;
-    if (progress_deadline_exceeded(object)) {
+    if (has_reason(object, "Progressing", "ProgressDeadlineExceeded")) {
         health_set(ret, HEALTH_FAILED, "progress deadline exceeded");
         return;
     }
-    if (is_short(ret, "Updated", updated, want))
-        return;
-    if (replicas > updated) {
-        health_set(ret, HEALTH_PROGRESSING, "%lld old replicas are still there",
-                   (long long)(replicas - updated));
-        return;
-    }
-    if (is_short(ret, "Available", number(object, "status", "availableReplicas", 0), want) ||
-        is_short(ret, "Ready", number(object, "status", "readyReplicas", 0), want))
+    if (is_short(ret, "Updated", updated, want) ||
+        has_extra(ret, replicas, updated > want ? want : updated) ||
+        is_short(ret, "Available", number(object, "status", "availableReplicas", 0), updated) ||
+        is_short(ret, "Ready", number(object, "status", "readyReplicas", 0), want) ||
+        is_in_rollout(object, ret))
         return;
     current(ret);
 }
@@ -80,47 +109,71 @@ static void deployment(const struct value *object, struct health *ret)
 static void replica_set(const struct value *object, struct health *ret)
 {
     int64_t want = number(object, "spec", "replicas", 1);
+    int64_t replicas = number(object, "status", "replicas", 0);
 
-    if (is_unobserved(object, ret) ||
-        is_short(ret, "Replicas", number(object, "status", "replicas", 0), want) ||
-        is_short(ret, "Available", number(object, "status", "availableReplicas", 0), want))
+    if (is_unobserved(object, ret))
         return;
-    if (number(object, "status", "replicas", 0) > want)
-        health_set(ret, HEALTH_PROGRESSING, "more replicas than wanted");
-    else
-        current(ret);
+    if (str_equal(health_condition(object, "ReplicaFailure", NULL), "True")) {
+        health_set(ret, HEALTH_PROGRESSING, "its Pods cannot be created or deleted");
+        return;
+    }
+    if (is_short(ret, "Replicas", replicas, want) ||
+        is_short(ret, "Labelled", number(object, "status", "fullyLabeledReplicas", 0), want) ||
+        is_short(ret, "Available", number(object, "status", "availableReplicas", 0), want) ||
+        is_short(ret, "Ready", number(object, "status", "readyReplicas", 0), want) ||
+        has_extra(ret, replicas, want))
+        return;
+    current(ret);
+}
+
+/* The update of all Pods, or with a partition of those from it on. The API server sets the
+ * partition to 0 where nobody does. */
+static bool is_in_update(const struct value *object, int64_t want, struct health *ret)
+{
+    const struct value *given =
+        value_path(object, "spec", "updateStrategy", "rollingUpdate", "partition", NULL);
+    int64_t partition = clamp(value_int(given, 0));
+
+    if (given &&
+        is_short(ret, "Updated", number(object, "status", "updatedReplicas", 0), want - partition))
+        return true;
+    if (!given && is_short(ret, "Current", number(object, "status", "currentReplicas", 0), want))
+        return true;
+    if (partition || str_equal(value_string(value_path(object, "status", "currentRevision", NULL)),
+                               value_string(value_path(object, "status", "updateRevision", NULL))))
+        return false;
+    health_set(ret, HEALTH_PROGRESSING, "waiting for the update revision to become current");
+    return true;
 }
 
 static void stateful_set(const struct value *object, struct health *ret)
 {
     int64_t want = number(object, "spec", "replicas", 1);
+    int64_t replicas = number(object, "status", "replicas", 0);
     const char *strategy = value_string(value_path(object, "spec", "updateStrategy", "type", NULL));
-    int64_t partition = clamp(value_int(
-        value_path(object, "spec", "updateStrategy", "rollingUpdate", "partition", NULL), 0));
 
     if (str_equal(strategy, "OnDelete")) {
         current(ret);
         return;
     }
-    if (is_unobserved(object, ret) ||
-        is_short(ret, "Replicas", number(object, "status", "replicas", 0), want) ||
+    if (is_unobserved(object, ret) || is_short(ret, "Replicas", replicas, want) ||
         is_short(ret, "Ready", number(object, "status", "readyReplicas", 0), want) ||
-        is_short(ret, "Updated", number(object, "status", "updatedReplicas", 0), want - partition))
+        has_extra(ret, replicas, want) || is_in_update(object, want, ret))
         return;
-    if (!partition &&
-        !str_equal(value_string(value_path(object, "status", "currentRevision", NULL)),
-                   value_string(value_path(object, "status", "updateRevision", NULL))))
-        health_set(ret, HEALTH_PROGRESSING, "waiting for the update revision to become current");
-    else
-        current(ret);
+    current(ret);
 }
 
 static void daemon_set(const struct value *object, struct health *ret)
 {
-    int64_t want = number(object, "status", "desiredNumberScheduled", 0);
+    int64_t want = number(object, "status", "desiredNumberScheduled", -1);
 
-    if (is_unobserved(object, ret) ||
-        is_short(ret, "Scheduled", number(object, "status", "currentNumberScheduled", 0), want) ||
+    if (is_unobserved(object, ret))
+        return;
+    if (want < 0) {
+        health_set(ret, HEALTH_PROGRESSING, "its number of Pods is not known yet");
+        return;
+    }
+    if (is_short(ret, "Scheduled", number(object, "status", "currentNumberScheduled", 0), want) ||
         is_short(ret, "Updated", number(object, "status", "updatedNumberScheduled", 0), want) ||
         is_short(ret, "Available", number(object, "status", "numberAvailable", 0), want) ||
         is_short(ret, "Ready", number(object, "status", "numberReady", 0), want))
@@ -140,6 +193,9 @@ static bool has_crash_loop(const struct value *object)
     return false;
 }
 
+/* To kstatus a Pod that has failed is current, because it will not change. It has not done what the
+ * Spec has it for, though. One that cannot be scheduled has failed to kstatus after 15 s: a cluster
+ * that grows gets a node for it, and until then that is the cause in the message. */
 static void pod(const struct value *object, struct health *ret)
 {
     const char *phase = value_string(value_path(object, "status", "phase", NULL));
@@ -156,6 +212,8 @@ static void pod(const struct value *object, struct health *ret)
         health_set(ret, HEALTH_PROGRESSING, "phase %s, not Ready", phase ? phase : "unknown");
 }
 
+/* One that is suspended is as its author wants it: to kstatus it has not started, in which it would
+ * stay. */
 static void job(const struct value *object, struct health *ret)
 {
     const char *message;
@@ -177,6 +235,7 @@ static void job(const struct value *object, struct health *ret)
         health_set(ret, HEALTH_CURRENT, "is running");
 }
 
+/* kstatus does not wait for the address. What refers to it has to. */
 static void service(const struct value *object, struct health *ret)
 {
     const struct value *ingress = value_path(object, "status", "loadBalancer", "ingress", NULL);
@@ -196,6 +255,7 @@ static void unbound(struct health *ret)
     ret->may_wait_for_consumer = true;
 }
 
+/* A lost volume does not come back, so this is no progress, as to kstatus. */
 static void claim(const struct value *object, struct health *ret)
 {
     const char *phase = value_string(value_path(object, "status", "phase", NULL));
@@ -223,6 +283,9 @@ static void definition(const struct value *object, struct health *ret)
         health_set(ret, HEALTH_FAILED, "names are not accepted: %s", message);
     else if (str_equal(health_condition(object, "Established", NULL), "True"))
         current(ret);
+    else if (str_equal(health_condition(object, "Established", &message), "False") &&
+             !has_reason(object, "Established", "Installing"))
+        health_set(ret, HEALTH_FAILED, "not Established: %s", message);
     else
         health_set(ret, HEALTH_PROGRESSING, "not Established yet");
 }

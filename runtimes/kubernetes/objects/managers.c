@@ -7,6 +7,8 @@
 #include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/objects/fields.h"
+#include "runtimes/kubernetes/objects/object_ref.h"
+#include "runtimes/kubernetes/objects/treatment.h"
 
 /* ---- One entry ---- */
 
@@ -40,7 +42,7 @@ const struct value *managers_own(const struct value *entries, const char *ours)
     return NULL;
 }
 
-/* ---- What people have ---- */
+/* ---- What people and tools have ---- */
 
 static bool is_of_people(const struct value *entry)
 {
@@ -51,23 +53,75 @@ static bool is_of_people(const struct value *entry)
     return str_equal(manager, "before-first-apply") && !is_apply(entry);
 }
 
+/* The tools that apply objects, and the end of the groups of kinds that are their own: in these
+ * they have more than what they applied. */
+static const struct {
+    const char *manager, *own;
+} tools[] = {
+    {"helm", NULL},
+    {"helm-controller", "toolkit.fluxcd.io"},
+    {"kustomize-controller", "toolkit.fluxcd.io"},
+    {"argocd-controller", "argoproj.io"},
+    {"argocd-application-controller", "argoproj.io"},
+    {"kusion", NULL},
+    {"kapp", NULL},
+    {"kapp-server", NULL},
+    {"Terraform", NULL},
+    {"HashiCorp", NULL},
+};
+
+static bool is_tool(const char *manager, const char *api_version)
+{
+    size_t length = 0;
+    const char *group = api_version ? api_group(api_version, &length) : "";
+    _cleanup_free_ char *whole = str_new_n(group, length);
+
+    if (str_has_prefix(manager, "pulumi-kubernetes"))
+        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
+        if (str_equal(manager, tools[i].manager))
+            return !tools[i].own || !str_has_suffix(whole, tools[i].own);
+    return false;
+}
+
+static bool is_of_tool(const struct value *entry)
+{
+    const char *manager = value_get_string(entry, "manager");
+
+    return manager && is_tool(manager, value_get_string(entry, "apiVersion"));
+}
+
+/* Some of its fields may stay theirs. */
+static bool is_of_others(const struct value *entry)
+{
+    return is_of_people(entry) || is_of_tool(entry);
+}
+
 /* Whose a field of people becomes, by its key and the depth that it is at. */
 enum part { PART_TAKEN, PART_LEFT, PART_BOTH };
 
-static enum part part_of(unsigned depth, const char *key)
+/* What a tool applied of annotations goes with the tool: they keep an object on its way from there,
+ * and would keep it for ever. */
+static bool stays_theirs(const char *annotation, bool is_of_tools)
+{
+    return is_of_tools ? str_has_prefix(annotation, "api.kusion.io/") : treatment_reads(annotation);
+}
+
+static enum part part_of(unsigned depth, const char *key, bool is_of_tools)
 {
     if (depth == 0 && str_equal(key, "f:metadata"))
         return PART_BOTH;
     if (depth == 1 && str_equal(key, "f:annotations"))
         return PART_BOTH;
     if ((depth == 1 && str_equal(key, "f:finalizers")) ||
-        (depth == 2 && str_has_prefix(key, "f:api.kusion.io/")))
+        (depth == 2 && str_has_prefix(key, "f:") && stays_theirs(key + strlen("f:"), is_of_tools)))
         return PART_LEFT;
     return PART_TAKEN;
 }
 
 /* This part of a set of theirs. A reference; NULL: nothing. */
-static const struct value *fields_part(const struct value *set, enum part part, unsigned depth)
+static const struct value *fields_part(const struct value *set, enum part part, bool is_of_tools,
+                                       unsigned depth)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *made = NULL;
@@ -79,9 +133,9 @@ static const struct value *fields_part(const struct value *set, enum part part, 
     for (size_t i = 0; i < value_count(set); i++) {
         size_t length;
         const char *key = value_member_key(set, i, &length);
-        enum part is = part_of(depth, key);
+        enum part is = part_of(depth, key, is_of_tools);
         _cleanup_value_ const struct value *inner =
-            is == PART_BOTH ? fields_part(value_member(set, i), part, depth + 1)
+            is == PART_BOTH ? fields_part(value_member(set, i), part, is_of_tools, depth + 1)
             : is == part    ? value_ref(value_member(set, i))
                             : NULL;
 
@@ -96,49 +150,79 @@ static const struct value *fields_part(const struct value *set, enum part part, 
     return n > 0 ? TAKE(made) : NULL;
 }
 
-/* What stays theirs. A reference; NULL: nothing. */
-static const struct value *left_of(const struct value *entry)
+static const struct value *without_ignored(const struct value *fields,
+                                           const struct managers_taking *taking)
 {
-    return is_of_people(entry) ? fields_part(value_get(entry, "fieldsV1"), PART_LEFT, 0) : NULL;
+    return fields ? ignored_leave_out_fields(&taking->ignored, fields) : NULL;
+}
+
+/* What stays theirs. A reference; NULL: nothing. */
+static const struct value *left_of(const struct value *entry, const struct managers_taking *taking)
+{
+    const struct value *fields = value_get(entry, "fieldsV1");
+    _cleanup_value_ const struct value *part = NULL, *ignored = NULL;
+
+    if (!is_of_others(entry))
+        return NULL;
+    part = fields_part(fields, PART_LEFT, is_of_tool(entry), 0);
+    ignored = ignored_keep_fields(&taking->ignored, fields);
+    if (part && ignored)
+        return fields_union(part, ignored);
+    return part ? TAKE(part) : TAKE(ignored);
 }
 
 /* What becomes ours. A reference; NULL: nothing. */
-static const struct value *taken_of(const struct value *entry)
+static const struct value *taken_of(const struct value *entry, const struct managers_taking *taking)
 {
-    _cleanup_value_ const struct value *left = left_of(entry);
-    const struct value *fields = value_get(entry, "fieldsV1");
+    _cleanup_value_ const struct value *left = left_of(entry, taking);
+    _cleanup_value_ const struct value *fields =
+        without_ignored(value_get(entry, "fieldsV1"), taking);
 
-    return left ? fields_part(fields, PART_TAKEN, 0) : value_ref(fields);
+    return left && fields ? fields_part(fields, PART_TAKEN, is_of_tool(entry), 0) : TAKE(fields);
 }
 
 /* ---- Taken or not ---- */
 
 /* It has fields to take, or none at all. */
-static bool has_more_than_left(const struct value *entry)
+static bool has_more_than_left(const struct value *entry, const struct managers_taking *taking)
 {
-    _cleanup_value_ const struct value *left = left_of(entry), *taken = taken_of(entry);
+    _cleanup_value_ const struct value *left = left_of(entry, taking);
+    _cleanup_value_ const struct value *taken = taken_of(entry, taking);
 
     return !left || taken;
 }
 
 /* One whose fields become ours, whatever its version. */
-static bool is_taken(const struct value *entry, const char *ours)
+static bool is_taken(const struct value *entry, const char *ours,
+                     const struct managers_taking *taking)
 {
     const char *manager = value_get_string(entry, "manager");
 
     if (!manager || value_get(entry, "subresource"))
         return false;
     if (is_of_people(entry))
-        return has_more_than_left(entry);
+        return taking->from >= MANAGERS_PEOPLE && has_more_than_left(entry, taking);
+    if (is_of_tool(entry))
+        return taking->from >= MANAGERS_TOOLS && has_more_than_left(entry, taking);
     if (is_apply(entry))
         return !str_equal(manager, ours) && is_of_a_spec(manager);
     return str_equal(manager, ours);
 }
 
+bool managers_takes(const char *manager, const char *ours, const struct managers_taking *taking)
+{
+    if (str_has_prefix(manager, "kubectl") || str_equal(manager, "before-first-apply"))
+        return taking->from >= MANAGERS_PEOPLE && !str_equal(manager, "kubectl-rollout");
+    if (is_tool(manager, NULL))
+        return taking->from >= MANAGERS_TOOLS;
+    return str_equal(manager, ours) || is_of_a_spec(manager);
+}
+
 /* ---- All entries ---- */
 
 /* The entry that takes the others up: ours, or the first that is taken. NULL: there is neither. */
-static const struct value *base_of(const struct value *entries, const char *ours)
+static const struct value *base_of(const struct value *entries, const char *ours,
+                                   const struct managers_taking *taking)
 {
     const struct value *first = NULL;
 
@@ -147,30 +231,35 @@ static const struct value *base_of(const struct value *entries, const char *ours
 
         if (is_ours(entry, ours))
             return entry;
-        if (!first && is_taken(entry, ours))
+        if (!first && is_taken(entry, ours, taking))
             first = entry;
     }
     return first;
 }
 
-static bool is_taken_with(const struct value *entry, const struct value *base, const char *ours)
+static bool is_taken_with(const struct value *entry, const struct value *base, const char *ours,
+                          const struct managers_taking *taking)
 {
-    return is_taken(entry, ours) &&
+    return is_taken(entry, ours, taking) &&
            str_equal(value_get_string(entry, "apiVersion"), value_get_string(base, "apiVersion"));
 }
 
-static size_t count_taken(const struct value *entries, const struct value *base, const char *ours)
+static size_t count_taken(const struct value *entries, const struct value *base, const char *ours,
+                          const struct managers_taking *taking)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < value_count(entries); i++)
-        n += is_taken_with(value_at(entries, i), base, ours);
+        n += is_taken_with(value_at(entries, i), base, ours, taking);
     return n;
 }
 
+/* The same for all plans of the object, whatever they take: of people's changes each is looked at.
+ */
 char *managers_digest(const struct value *entries, const char *ours)
 {
-    const struct value *base = base_of(entries, ours);
+    static const struct managers_taking people = {.from = MANAGERS_PEOPLE};
+    const struct value *base = base_of(entries, ours, &people);
     _cleanup_buf_ struct buf text = BUF_INIT;
     char hex[HASH_HEX_SIZE];
 
@@ -183,9 +272,9 @@ char *managers_digest(const struct value *entries, const char *ours)
 
         _cleanup_value_ const struct value *taken = NULL;
 
-        if (!is_taken_with(entry, base, ours))
+        if (!is_taken_with(entry, base, ours, &people))
             continue;
-        taken = taken_of(entry);
+        taken = taken_of(entry, &people);
         buf_printf(&text, "\n%s %s ", value_get_string(entry, "manager"),
                    is_apply(entry) ? "Apply" : "Update");
         json_write(&text, taken, JSON_CANONICAL);
@@ -209,34 +298,40 @@ const struct value *managers_rival(const struct value *entries, const char *ours
     return NULL;
 }
 
-/* The base as an entry of ours, with the fields of all that are taken. */
+/* The base as an entry of ours, with the fields of all that are taken, and without what is ignored.
+ */
 static const struct value *united(const struct value *entries, const struct value *base,
-                                  const char *ours)
+                                  const char *ours, const struct managers_taking *taking)
 {
     _cleanup_value_ const struct value *name = value_pack("s", ours), *apply = NULL;
     _cleanup_value_ const struct value *renamed = value_with(base, "manager", name), *made = NULL;
-    _cleanup_value_ const struct value *fields = taken_of(base);
+    _cleanup_value_ const struct value *fields =
+        is_ours(base, ours) ? without_ignored(value_get(base, "fieldsV1"), taking)
+                            : taken_of(base, taking);
 
     for (size_t i = 0; i < value_count(entries); i++) {
         const struct value *entry = value_at(entries, i), *all;
         _cleanup_value_ const struct value *taken = NULL;
 
-        if (entry == base || !is_taken_with(entry, base, ours))
+        if (entry == base || !is_taken_with(entry, base, ours, taking))
             continue;
-        taken = taken_of(entry);
+        taken = taken_of(entry, taking);
         all = fields_union(fields, taken);
         value_unref(fields);
         fields = all;
     }
+    if (!fields)
+        fields = value_pack("{}");
     apply = value_pack("s", "Apply");
     made = value_with(renamed, "operation", apply);
     return value_with(made, "fieldsV1", fields);
 }
 
 /* The entry with what stays its own. */
-static void add_left(struct value_builder *b, const struct value *entry)
+static void add_left(struct value_builder *b, const struct value *entry,
+                     const struct managers_taking *taking)
 {
-    _cleanup_value_ const struct value *left = left_of(entry), *rest = NULL;
+    _cleanup_value_ const struct value *left = left_of(entry, taking), *rest = NULL;
 
     if (!left)
         return;
@@ -244,15 +339,28 @@ static void add_left(struct value_builder *b, const struct value *entry)
     value_add(b, rest);
 }
 
-const struct value *managers_take(const struct value *entries, const char *ours)
+/* Our entry has fields that are ignored. */
+static bool has_ignored(const struct value *base, const char *ours,
+                        const struct managers_taking *taking)
+{
+    _cleanup_value_ const struct value *ignored =
+        is_ours(base, ours) ? ignored_keep_fields(&taking->ignored, value_get(base, "fieldsV1"))
+                            : NULL;
+
+    return ignored != NULL;
+}
+
+const struct value *managers_take(const struct value *entries, const char *ours,
+                                  const struct managers_taking *taking)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
     _cleanup_value_ const struct value *entry = NULL;
-    const struct value *base = base_of(entries, ours), *result = NULL;
+    const struct value *base = base_of(entries, ours, taking), *result = NULL;
 
-    if (!base || count_taken(entries, base, ours) == 0)
+    if (!base ||
+        (count_taken(entries, base, ours, taking) == 0 && !has_ignored(base, ours, taking)))
         return NULL;
-    entry = united(entries, base, ours);
+    entry = united(entries, base, ours, taking);
     b = value_builder_new();
     value_begin_array(b);
     for (size_t i = 0; i < value_count(entries); i++) {
@@ -260,8 +368,8 @@ const struct value *managers_take(const struct value *entries, const char *ours)
 
         if (at == base)
             value_add(b, entry);
-        if (is_taken_with(at, base, ours))
-            add_left(b, at);
+        if (is_taken_with(at, base, ours, taking))
+            add_left(b, at, taking);
         else if (at != base)
             value_add(b, at);
     }
@@ -299,14 +407,14 @@ const struct value *managers_mark(const struct value *taken, const char *ours)
 
 /* What all managers have once the others are taken and ours has what it applies. */
 static const struct value *kept(const struct value *entries, const struct value *given_up,
-                                const char *ours)
+                                const char *ours, const struct managers_taking *taking)
 {
     const struct value *all = value_pack("{}");
 
     for (size_t i = 0; i < value_count(entries); i++) {
         const struct value *entry = value_at(entries, i), *more;
-        _cleanup_value_ const struct value *left = is_taken_with(entry, given_up, ours)
-                                                       ? left_of(entry)
+        _cleanup_value_ const struct value *left = is_taken_with(entry, given_up, ours, taking)
+                                                       ? left_of(entry, taking)
                                                        : value_ref(value_get(entry, "fieldsV1"));
 
         more = fields_union(all, left);
@@ -317,11 +425,11 @@ static const struct value *kept(const struct value *entries, const struct value 
 }
 
 const struct value *managers_prune(const struct value *applied, const struct value *taken,
-                                   const char *ours)
+                                   const char *ours, const struct managers_taking *taking)
 {
-    const struct value *given_up = base_of(taken, ours), *left;
+    const struct value *given_up = base_of(taken, ours, taking), *left;
     _cleanup_value_ const struct value *keep =
-        kept(value_path(applied, "metadata", "managedFields", NULL), given_up, ours);
+        kept(value_path(applied, "metadata", "managedFields", NULL), given_up, ours, taking);
 
     left = fields_prune(applied, value_get(given_up, "fieldsV1"), keep);
     if (left && !value_equal(left, applied))

@@ -11,9 +11,14 @@
  *     that had no managers when it was first applied;
  *   - Updates under our own name;
  *   - Applies of other Specs: the object was handed over.
- * Never taken over: managers of a subresource (status, scale), and all others, such as controllers,
- * Helm and webhooks. Nor what a person sets on a live object to say how it is to be treated: with
- * kubectl, the annotations of api.kusion.io/ and the finalizers stay kubectl's.
+ *   - when an object is adopted, also what the tool had that applied it before: Helm, Flux, Argo
+ * CD, Kusion, kapp, Terraform, Pulumi. Not of kinds that are that tool's own. Never taken over:
+ * managers of a subresource (status, scale), and all others, such as controllers and webhooks. Nor
+ * what a person sets on a live object to say how it is to be treated (treatment.h), finalizers, and
+ * what the Spec ignores (ignore.h): that stays theirs.
+ *
+ * In the same way our manager gives up what the Spec has come to ignore: the field keeps its value,
+ * and has no manager then. Simply applying without it would reset it.
  *
  * An entry's fields are those of its apiVersion. Entries of another version than ours (or, where we
  * have none yet, than that of the first one) are left.
@@ -23,7 +28,19 @@
 #ifndef RUNTIMES_KUBERNETES_OBJECTS_MANAGERS_H
 #define RUNTIMES_KUBERNETES_OBJECTS_MANAGERS_H
 
-#include "engine/base/value.h"
+#include "runtimes/kubernetes/objects/ignored.h"
+
+/* Whose fields are taken over. */
+enum managers_from {
+    MANAGERS_OURS,   /* Updates under our own name, and Applies of other Specs */
+    MANAGERS_PEOPLE, /* those and what people changed by kubectl */
+    MANAGERS_TOOLS,  /* those and what the tool had that applied the object before */
+};
+
+struct managers_taking {
+    enum managers_from from;
+    struct ignored ignored; /* borrowed */
+};
 
 /* The digest of what our manager has, and of what the managers have that are to be taken; free()
  * it. NULL: there is neither. */
@@ -37,9 +54,13 @@ const struct value *managers_own(const struct value *entries, const char *ours);
 const struct value *managers_rival(const struct value *entries, const char *ours,
                                    const struct value *own);
 
-/* The entries after the takeover: with what was taken in ours. A reference; NULL: nothing is to be
- * taken. */
-const struct value *managers_take(const struct value *entries, const char *ours);
+/* The entries after the takeover: with what was taken in ours, and without what is ignored. A
+ * reference; NULL: nothing is to be taken, or given up. */
+const struct value *managers_take(const struct value *entries, const char *ours,
+                                  const struct managers_taking *taking);
+
+/* Whether the fields of a manager of that name are taken over. */
+bool managers_takes(const char *manager, const char *ours, const struct managers_taking *taking);
 
 /* The entries after the takeover as they are written, before the apply that is to follow: ours has
  * one more field, which no object has. If that apply does not come, because the process was
@@ -54,6 +75,6 @@ const struct value *managers_mark(const struct value *taken, const char *ours);
  * none goes.
  */
 const struct value *managers_prune(const struct value *applied, const struct value *taken,
-                                   const char *ours);
+                                   const char *ours, const struct managers_taking *taking);
 
 #endif

@@ -16,6 +16,10 @@
  * forbids it. */
 #define KUBE_FORCE_ANNOTATION "api.kusion.io/force"
 
+/* "enabled" on a ConfigMap of the operator's namespace: it has health checks of the cluster
+ * (health_script.h). */
+#define KUBE_HEALTH_LABEL "api.kusion.io/health-checks"
+
 /* On a Spec: another value requests a reconcile now. */
 #define KUBE_RECONCILE_ANNOTATION "api.kusion.io/reconcile-requested-at"
 

@@ -18,6 +18,7 @@
 #include "runtimes/kubernetes/objects/health_set.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 #include "runtimes/kubernetes/session/cause_look.h"
+#include "runtimes/kubernetes/session/health_checks.h"
 #include "runtimes/kubernetes/session/session.h"
 
 /* ms, of one object: before its cause is first looked for, which is before the status first says
@@ -281,8 +282,13 @@ int kube_judge_health(struct runtime_session *session, const struct runtime_targ
                       const struct observation *seen, const struct runtime_call *call,
                       struct health *ret, struct error *error)
 {
-    (void)target, (void)error;
+    int r;
+
     kube_health(seen->result, ret);
+    r = health_checks_judge(session->runtime->checks, session->spec_namespace, target->extensions,
+                            seen->result, call, ret, error);
+    if (r < 0)
+        return r;
     if (ret->status == HEALTH_PROGRESSING || ret->status == HEALTH_FAILED)
         add_cause(session, seen->result, call, ret);
     return 0;

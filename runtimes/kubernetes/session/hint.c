@@ -137,7 +137,7 @@ static bool may_offer(const struct runtime_session *session, const struct kube_r
 {
     const char *in = ref->namespace_name;
 
-    return verb && str_equal(in, session->spec_namespace) && !kube_is_system(in) &&
+    return verb && !session->foreign && str_equal(in, session->spec_namespace) && !kube_is_system(in) &&
            kube_is_plain(in) && kube_is_plain(session->service_account) && kube_is_plain(resource);
 }
 
@@ -251,12 +251,25 @@ static bool is_namespace_missing(struct runtime_session *session, const struct k
            session_lacks_namespace(session, in, call);
 }
 
+/* In another cluster no command helps that is typed in this one. */
+static void name_foreign_granter(struct error *error)
+{
+    if (error->code != ERR_FORBIDDEN || !strstr(error->message, "\" cannot "))
+        return;
+    err_set(error, ERR_FORBIDDEN, "AccessDenied", "%s", error->message);
+    kube_add_words(error, "; the rights are those that the kubeConfig has in its cluster");
+}
+
 void session_add_hint(struct runtime_session *session, const struct kube_ref *ref,
                       const struct runtime_call *call, struct error *error)
 {
     const char *refused = find_refused(session, error), *in = ref->namespace_name, *verb;
     _cleanup_free_ char *resource = NULL;
 
+    if (session->foreign) {
+        name_foreign_granter(error);
+        return;
+    }
     if (in && (str_equal(error->reason, "NamespaceNotFound") ||
                (refused && is_namespace_missing(session, ref, call)))) {
         set_missing_namespace(in, error);

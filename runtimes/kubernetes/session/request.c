@@ -83,6 +83,9 @@ static int ask(struct runtime_session *session, const struct kube_ref *ref,
 /* etcd limits an object to 1.5 MiB, as it is stored; as JSON it may be several times that. */
 #define LARGEST_ANSWER (16u << 20)
 
+/* ms before a change, within which a foreign cluster was asked that it is the one that it was. */
+#define PLACE_KNOWN 10000
+
 /* Nobody knows how large an object is before it is read: it is read as a small one first. */
 int session_read(struct runtime_session *session, const struct kube_ref *ref,
                  const struct runtime_call *call, struct kube_request *request,
@@ -118,8 +121,11 @@ int session_change(struct runtime_session *session, const struct kube_ref *ref,
     request->permit = call->permit;
     request->use = PERMIT_ACT;
     request->ret_in_doubt = &in_doubt;
+    r = session_confirm_place(
+        session, config->clock->monotonic(config->clock) - PLACE_KNOWN, call, error);
     session_write_begins(session, ref);
-    r = ask(session, ref, call, request, ret, error);
+    if (r >= 0)
+        r = ask(session, ref, call, request, ret, error);
     session_write_ends(session, ref, r >= 0 ? *ret : NULL);
     ret_outcome->certainty = r >= 0     ? OUTCOME_KNOWN
                              : in_doubt ? OUTCOME_IN_DOUBT

@@ -5,8 +5,11 @@
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
 #include "runtimes/kubernetes/objects/access.h"
+#include "runtimes/kubernetes/objects/ignore.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 #include "runtimes/kubernetes/session/following.h"
+#include "runtimes/kubernetes/session/health_checks.h"
+#include "runtimes/kubernetes/session/session.h"
 
 #define SERVED_WITHIN 10000 /* ms: a kind is served at most this long after its CRD was seen */
 
@@ -29,6 +32,7 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
 {
     struct runtime_session *session = NEW(struct runtime_session);
     const struct spec_key *key = &scope->key;
+    struct check unreported = {0}; /* it was checked when the Spec was read */
 
     *session = (struct runtime_session){
         .references = 1,
@@ -44,7 +48,10 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
         .identity_leaves = scope->identity_leaves,
         .is_inherited = scope->is_inherited,
         .look = scope->look,
+        .objects = scope->objects,
+        .ignore = ignore_read(scope->objects.ignore, &unreported),
     };
+    object_policy_ref(&session->objects);
     if (session->service_account)
         session->impersonate = str_printf("system:serviceaccount:%s:%s", key->namespace_name,
                                           session->service_account);
@@ -56,18 +63,42 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
     return session;
 }
 
+static int open_foreign(struct kube_runtime *kube, const struct runtime_scope *scope,
+                        const struct runtime_call *call, struct runtime_session **ret,
+                        struct error *error)
+{
+    int r = session_open_foreign(kube, scope, call, ret, error);
+
+    if (r >= 0)
+        session_follow_begin(*ret, scope);
+    return r;
+}
+
 int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope,
                       const struct runtime_call *call, struct runtime_session **ret,
                       struct error *error)
 {
     struct kube_runtime *kube = (struct kube_runtime *)runtime;
 
-    (void)call;
+    int r;
+
+    clusters_tidy(kube->clusters);
     if (!kube_service_account(scope->identity) && !kube->config.act_as_controller)
         return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
+    health_checks_begin(kube->checks);
+    if (scope->connection)
+        return open_foreign(kube, scope, call, ret, error);
+    r = session_check_home(kube, scope, call, error);
+    if (r < 0)
+        return r;
     *ret = session_new(kube, &kube->config.cluster, scope);
     session_follow_begin(*ret, scope);
     return 0;
+}
+
+const char *kube_session_place(struct runtime_session *session)
+{
+    return session->place;
 }
 
 struct runtime_session *session_ref(struct runtime_session *session)
@@ -96,11 +127,19 @@ void session_unref(struct runtime_session *session)
     free(session->account_error);
     free(session->other_spec);
     free(session->asked_namespace);
+    object_policy_done(&session->objects);
+    ignore_free(session->ignore);
     value_unref(session->rules);
     free_keys(&session->defined);
     free_keys(&session->wanted);
     kube_forget_causes(session);
+    for (size_t i = 0; i < session->n_witnesses; i++) {
+        value_unref(session->witnesses[i].identity);
+        free(session->witnesses[i].uid);
+    }
+    free(session->place);
     cluster_cache_unref(session->cache);
+    foreign_cluster_unref(session->foreign);
     pthread_mutex_destroy(&session->lock);
     free(session);
 }

@@ -21,17 +21,28 @@
 
 #define FIELD_MANAGER_SIZE 64
 
+struct health_checks;
 struct watches;
 struct follows;
 struct followed;
+struct ignore; /* objects/ignore.h */
+
+/* An object that State has, by which a cluster is known again. */
+struct witness {
+    const struct value *identity; /* a reference */
+    char *uid;
+};
+#define WITNESSES 8
 
 struct kube_runtime {
     struct runtime base;
     struct kube_runtime_config config;
     struct watches *watches;
     struct follows *follows;
+    struct health_checks *checks;
     struct cluster_cache *own; /* of config.cluster; a reference */
     struct cluster_caches caches;
+    struct clusters *clusters; /* that tenants chose */
 };
 
 struct runtime_session {
@@ -39,6 +50,10 @@ struct runtime_session {
     struct kube_runtime *runtime;
     struct kube_cluster cluster; /* the cluster of its objects */
     struct cluster_cache *cache; /* of that cluster; a reference */
+    struct foreign_cluster *foreign; /* the same, if a tenant chose it; a reference, or NULL */
+    char *place;                 /* of a foreign one: place.h */
+    struct witness witnesses[WITNESSES]; /* of a foreign one */
+    size_t n_witnesses;
     char *spec_namespace;
     char *spec; /* "namespace/name" */
     char *owner;
@@ -48,9 +63,13 @@ struct runtime_session {
     bool thorough, force, terminating, identity_leaves, is_inherited; /* as in runtime_scope */
     enum runtime_look look; /* likewise */
     struct followed *followed; /* a reference; NULL: nothing is followed (following.h) */
+    struct object_policy objects;                                     /* references */
+    struct ignore *ignore;                                            /* NULL: nothing is ignored */
     atomic_bool is_slow; /* an early dry-run failed after a long time (request.c) */
 
     pthread_mutex_t lock;        /* of these */
+    int64_t place_seen;          /* ms, monotonic: when it was asked last that it is the place */
+    bool is_known_again;         /* by a witness */
     struct strmap defined;       /* "Kind.group" of the CRDs that this session applied or read */
     int64_t definition_seen;     /* ms, monotonic: when it last did so */
     struct strmap wanted;        /* "Namespace/name" and "Kind.group" that the Spec has itself */
@@ -71,6 +90,8 @@ struct runtime_session {
 int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope,
                       const struct runtime_call *call, struct runtime_session **ret,
                       struct error *error);
+/* runtime_ops.place */
+const char *kube_session_place(struct runtime_session *session);
 /* A session whose objects are in that cluster. Its client and discovery outlive the session. */
 struct runtime_session *session_new(struct kube_runtime *runtime,
                                     const struct kube_cluster *cluster,
@@ -91,9 +112,27 @@ void session_note_wanted(struct runtime_session *session, const struct value *at
 bool session_wants_namespace_of(struct runtime_session *session, const struct value *attributes);
 bool session_wants_kind_of(struct runtime_session *session, const struct value *attributes);
 
+/* ---- foreign.c ---- */
+
+/* Opens a session with the cluster of scope->connection. */
+int session_open_foreign(struct kube_runtime *runtime, const struct runtime_scope *scope,
+                         const struct runtime_call *call, struct runtime_session **ret,
+                         struct error *error);
+/* The objects that State has are where the session looks. since: ms, monotonic; an answer to a
+ * question that was asked since then counts. ERR_INVALID ClusterChanged. */
+int session_confirm_place(struct runtime_session *session, int64_t since,
+                          const struct runtime_call *call, struct error *error);
+/* The same after an object was not found: it may be another cluster that does not have it. */
+int session_confirm_absence(struct runtime_session *session, const struct runtime_call *call,
+                            struct error *error);
+/* State has no objects, or they are in the runtime's own cluster. */
+int session_check_home(struct kube_runtime *runtime, const struct runtime_scope *scope,
+                       const struct runtime_call *call, struct error *error);
+
 /* ---- account.c ---- */
 
-/* Whether the account that the session acts as is there: looked up once, if at all, and for the
+/* Whether the account that the session acts as is there (not asked of a foreign cluster, whose
+ * kubeconfig may not be allowed to ask): looked up once, if at all, and for the
  * Specs of a few seconds together. ERR_INVALID ServiceAccountNotFound. */
 int session_check_account(struct runtime_session *session, const struct runtime_call *call,
                           struct error *error);

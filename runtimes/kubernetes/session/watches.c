@@ -26,7 +26,13 @@ struct runtime_subscription {
     /* Under the lock. */
     bool is_gone;
     unsigned n_due; /* callbacks that run or are about to run */
-    LIST_ENTRY(runtime_subscription) all;
+    LIST_ENTRY(runtime_subscription) all, of_name;
+};
+
+/* The subscriptions to one object: thousands of others may share the watch. */
+struct named {
+    LIST_HEAD(, runtime_subscription) subscribers;
+    char *name;
 };
 
 /* A watch that several subscriptions share. It is in the map while it is opened, and then as long
@@ -36,6 +42,7 @@ struct shared {
     char *key;            /* "client user path" */
     char *spec_namespace; /* of the first Spec that asked for it */
     LIST_HEAD(, runtime_subscription) subscribers;
+    struct strmap names; /* struct named */
     size_t n_subscribers;
     bool is_opening; /* by one thread, without the lock */
     bool is_synced;
@@ -90,6 +97,7 @@ static void shared_free(struct shared *shared)
     if (!shared)
         return;
     kube_watch_free(shared->watch);
+    strmap_done(&shared->names);
     free(shared->key);
     free(shared->spec_namespace);
     free(shared);
@@ -97,21 +105,32 @@ static void shared_free(struct shared *shared)
 
 /* ---- Events ---- */
 
-/* The subscriptions of that name, or (NULL) all. n_due keeps each of them until its callback has
- * run. With the lock. */
-static struct runtime_subscription **take_due(struct shared *shared, const char *name,
-                                              size_t *ret_count)
-{
-    struct runtime_subscription **due = NULL, *each;
-    size_t count = 0, capacity = 0;
+struct due {
+    struct runtime_subscription **items;
+    size_t count, capacity;
+};
 
-    LIST_FOREACH(each, &shared->subscribers, all)
-        if (!name || str_equal(each->name, name)) {
-            due = mem_grow(due, count, &capacity, sizeof(*due));
-            each->n_due++;
-            due[count++] = each;
-        }
-    *ret_count = count;
+/* n_due keeps it until its callback has run. */
+static void add_due(struct due *due, struct runtime_subscription *subscription)
+{
+    due->items = mem_grow(due->items, due->count, &due->capacity, sizeof(*due->items));
+    subscription->n_due++;
+    due->items[due->count++] = subscription;
+}
+
+/* The subscriptions of that name, or (NULL) all. With the lock. */
+static struct due take_due(struct shared *shared, const char *name)
+{
+    struct named *named = name ? strmap_get(&shared->names, name) : NULL;
+    struct runtime_subscription *each;
+    struct due due = {0};
+
+    if (named)
+        LIST_FOREACH(each, &named->subscribers, of_name)
+            add_due(&due, each);
+    else if (!name)
+        LIST_FOREACH(each, &shared->subscribers, all)
+            add_due(&due, each);
     return due;
 }
 
@@ -130,23 +149,21 @@ static void call(struct watches *watches, struct runtime_subscription *subscript
     pthread_mutex_unlock(&watches->lock);
 }
 
-static struct runtime_subscription **take_event(struct shared *shared, enum kube_watch_event event,
-                                                const char *name, const struct error *error,
-                                                size_t *ret_count)
+static struct due take_event(struct shared *shared, enum kube_watch_event event, const char *name,
+                             const struct error *error)
 {
-    *ret_count = 0;
     switch (event) {
     case KUBE_WATCH_SYNCED:
         shared->is_synced = true;
         shared->is_refused = false;
-        return take_due(shared, NULL, ret_count);
+        return take_due(shared, NULL);
     case KUBE_WATCH_ERROR:
         shared->is_refused = error->code == ERR_FORBIDDEN;
-        return NULL;
+        return (struct due){0};
     default:
         shared->is_refused = false;
         /* The objects of the first list have not changed. */
-        return shared->is_synced && name ? take_due(shared, name, ret_count) : NULL;
+        return shared->is_synced && name ? take_due(shared, name) : (struct due){0};
     }
 }
 
@@ -157,14 +174,14 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
     struct shared *shared = arg;
     struct watches *watches = shared->in;
     const char *name = value_string(value_path(object, "metadata", "name", NULL));
-    _cleanup_free_ struct runtime_subscription **due = NULL;
-    size_t count;
+    struct due due;
 
     pthread_mutex_lock(&watches->lock);
-    due = take_event(shared, event, name, error, &count);
+    due = take_event(shared, event, name, error);
     pthread_mutex_unlock(&watches->lock);
-    for (size_t i = 0; i < count; i++)
-        call(watches, due[i]);
+    for (size_t i = 0; i < due.count; i++)
+        call(watches, due.items[i]);
+    free(due.items);
 }
 
 /* ---- Subscribing ---- */
@@ -194,6 +211,7 @@ static int share(struct watches *watches, const char *key, const struct kube_ref
                               .spec_namespace = str_new(session->spec_namespace),
                               .is_opening = true};
     LIST_INIT(&shared->subscribers);
+    strmap_init(&shared->names);
     strmap_put(&watches->by_key, shared->key, shared);
     pthread_mutex_unlock(&watches->lock);
     r = kube_watch_new(session->cluster.client,
@@ -226,6 +244,33 @@ static struct shared *find(struct watches *watches, const char *key)
     return shared;
 }
 
+/* With the lock. */
+static struct named *get_named(struct shared *shared, const char *name)
+{
+    struct named *named = strmap_get(&shared->names, name);
+
+    if (named)
+        return named;
+    named = NEW(struct named);
+    named->name = str_new(name);
+    LIST_INIT(&named->subscribers);
+    strmap_put(&shared->names, named->name, named);
+    return named;
+}
+
+/* With the lock. */
+static void leave_name(struct shared *shared, struct runtime_subscription *subscription)
+{
+    struct named *named = strmap_get(&shared->names, subscription->name);
+
+    LIST_REMOVE(subscription, of_name);
+    if (!LIST_EMPTY(&named->subscribers))
+        return;
+    strmap_remove(&shared->names, named->name);
+    free(named->name);
+    free(named);
+}
+
 /* With the lock, which may be released meanwhile. */
 static int join(struct watches *watches, const struct kube_ref *ref,
                 struct runtime_subscription *new, struct error *error)
@@ -250,6 +295,7 @@ static int join(struct watches *watches, const struct kube_ref *ref,
     new->shared = shared;
     new->n_due = shared->is_synced; /* its "active" callback is due */
     LIST_INSERT_HEAD(&shared->subscribers, new, all);
+    LIST_INSERT_HEAD(&get_named(shared, new->name)->subscribers, new, of_name);
     shared->n_subscribers++;
     return 0;
 }
@@ -301,6 +347,7 @@ static struct shared *leave(struct watches *watches, struct runtime_subscription
 
     subscription->is_gone = true;
     LIST_REMOVE(subscription, all);
+    leave_name(shared, subscription);
     while (subscription->n_due)
         pthread_cond_wait(&watches->has_called, &watches->lock);
     if (--shared->n_subscribers)

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from kusion_e2e import state_backend
 from kusion_e2e.paths import ROOT
 from kusion_e2e.wait import eventually
 
@@ -20,6 +21,12 @@ def cli_folder():
     return Path(os.environ.get("KUSION_CLI", Path(PROGRAM).with_name("kubectl-kusion"))).resolve().parent
 
 
+def release_lease(cluster, state):
+    """Of a process that was killed: the next one need not wait until it runs out."""
+    answer = cluster.api.patch(f"{LEASES.format(state)}/kusion-operator", {"spec": {"holderIdentity": None}})
+    assert answer.ok or answer.code == 404, answer
+
+
 class Controller:
     """One process. Several may run side by side: they share one Lease."""
 
@@ -29,7 +36,8 @@ class Controller:
         self.log = Path(tempfile.mkstemp(prefix="kusion-operator-", suffix=".log")[1])
         command = [program, "--kubeconfig", str(kubeconfig or cluster.kubeconfig),
                    "--state-namespace", state, "--health-bind-address", "",
-                   "--metrics-bind-address", "", "--min-interval", "1s", "--api-request-timeout", "2s", *flags]
+                   "--metrics-bind-address", "", "--min-interval", "1s", "--api-request-timeout", "2s",
+                   *state_backend.flags(state, flags), *flags]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stderr=log,
                                             env={**os.environ, **(environment or {})})
@@ -69,9 +77,7 @@ class Controller:
         that is made anew begins with the time, and may be behind what it was.) Unless its death is
         to be recorded, nothing that was under way is suspected of it, however often that is."""
         self.kill9()
-        answer = self.cluster.api.patch(f"{LEASES.format(self.state)}/kusion-operator",
-                                        {"spec": {"holderIdentity": None}})
-        assert answer.ok or answer.code == 404, answer
+        release_lease(self.cluster, self.state)
         if not is_recorded:
             answer = self.cluster.api.delete(f"{LEASES.format(self.state)}/kusion-operator-under-way")
             assert answer.ok or answer.code == 404, answer

@@ -5,6 +5,7 @@ import time
 
 from kusion_e2e.controller import STATE
 from kusion_e2e.kinds import create, new_release, path_of
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
 
@@ -17,6 +18,7 @@ def releases_path(namespace, query=""):
 
 
 def releases_of(cluster, namespace):
+    need_objects()
     return {one["metadata"]["name"]: one
             for one in cluster.api.get(releases_path(namespace)).must().object["items"]}
 

@@ -2,6 +2,7 @@
 
 import json
 
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import open_state, states
 from kusion_e2e.wait import PATIENCE, eventually
 
@@ -69,6 +70,7 @@ class Spec:
         return eventually(settled, seconds)
 
     def releases(self):
+        need_objects()
         path = (f"/apis/api.kusion.io/v1/namespaces/{self.namespace}/releases"
                 f"?fieldSelector=spec.specRef.name={self.name}")
         found = self.cluster.api.get(path).must().object["items"]

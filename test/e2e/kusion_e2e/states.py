@@ -4,7 +4,8 @@ import base64
 import gzip
 import json
 
-from kusion_e2e.controller import STATE
+from kusion_e2e import state_backend
+from kusion_e2e.controller import PROGRAM, STATE
 
 GZIP = b"\x1f\x8b"
 NAMESPACE = "api.kusion.io/spec-namespace"
@@ -15,6 +16,10 @@ def spec_namespace(kept):
 
 
 def states(cluster, namespace):
+    """Their heads; lines of `state list`, where they are on a server."""
+    if state_backend.KIND:
+        lines = state_backend.listed(PROGRAM, cluster, STATE)
+        return [line for line in lines if line.startswith(f"{namespace}/")]
     path = (f"/api/v1/namespaces/{STATE}/configmaps?labelSelector="
             "api.kusion.io/state,api.kusion.io/document!=spec,api.kusion.io/document!=store")
     found = cluster.api.get(path).must().object["items"]
@@ -25,11 +30,13 @@ def forget_store(cluster):
     """The next operator of the shared namespace has its first start, whatever store the last one had."""
     cluster.kubectl("delete", "configmap", "-n", STATE, "kusion-store", "--ignore-not-found")
     cluster.kubectl("delete", "configmap", "-n", STATE, "-l", "api.kusion.io/document=store")
+    state_backend.forget(STATE)
 
 
 def open_state(head):
     """A small State, of its head. None: another document; a State in chunks; or one that is about to be
     written first, or is being removed."""
+    state_backend.need_objects()
     state = head.get("binaryData", {}).get("state")
     if head["metadata"].get("labels", {}).get("api.kusion.io/document") == "store":
         return None
@@ -38,6 +45,7 @@ def open_state(head):
 
 def recorded(cluster, namespace):
     """The Specs that are kept for rollbacks."""
+    state_backend.need_objects()
     path = f"/api/v1/namespaces/{STATE}/configmaps?labelSelector=api.kusion.io/document=spec"
     found = cluster.api.get(path).must().object["items"]
     return [one for one in found if spec_namespace(one) == namespace]
@@ -45,7 +53,9 @@ def recorded(cluster, namespace):
 
 def open_text(cluster, spec):
     """All that may be read by those who may not read Secrets: Releases, the Spec's status, its
-    events, and what the controller keeps in ConfigMaps."""
+    events, and what the controller keeps of State."""
+    if state_backend.KIND:
+        return json.dumps([spec.releases(), spec.get()["status"], spec.events(), state_backend.content(STATE)])
     kept = cluster.api.get(f"/api/v1/namespaces/{STATE}/configmaps").must().object["items"]
     parts = [base64.b64decode(part) for one in kept for part in one.get("binaryData", {}).values()]
     texts = [(gzip.decompress(part) if part.startswith(GZIP) else part).decode(errors="replace")

@@ -54,6 +54,9 @@ size_t api_server_size(struct api_server *server, const char *path);
 void api_server_create(struct api_server *server, const char *json);
 void api_server_edit(struct api_server *server, const char *path, const char *merge_patch);
 void api_server_delete(struct api_server *server, const char *path);
+/* The object is gone, whatever its finalizers: as where a real server looks at them for a deletion
+ * before they are set, and removes the object after that. */
+void api_server_remove(struct api_server *server, const char *path);
 
 /* Watches from versions before now are told that these are gone (410). */
 void api_server_compact(struct api_server *server);

@@ -106,6 +106,21 @@ void api_server_delete(struct api_server *server, const char *path)
     must(server, "DELETE", path, NULL);
 }
 
+void api_server_remove(struct api_server *server, const char *path)
+{
+    struct call call = {.server = server, .method = str_new("GET"), .agent = str_new("test")};
+    const struct route *route = &call.route;
+
+    api_call_set_target(&call, path);
+    pthread_mutex_lock(&server->lock);
+    api_call_route(&call);
+    if (!route->kind ||
+        !api_storage_commit(server, route->kind, route->namespace_name, route->name, NULL))
+        abort();
+    pthread_mutex_unlock(&server->lock);
+    api_call_done(&call);
+}
+
 void api_server_compact(struct api_server *server)
 {
     pthread_mutex_lock(&server->lock);

@@ -54,6 +54,7 @@ static const struct {
     ROW("terraform-ca-file", terraform_ca_file, NULL),
     ROW("terraform-lock-file", terraform_lock_file, NULL),
     ROW("terraform-cache-dir", terraform_cache_dir, NULL),
+    ROW("secret-store-ca-file", secret_store_ca_file, NULL),
     ROW("metrics-bind-address", metrics_bind_address, ":8080"),
     ROW("health-bind-address", health_bind_address, ":9440"),
     ROW("log-level", log_level, "info"),
@@ -135,6 +136,7 @@ static const struct {
     bool fallback;
 } booleans[] = {
     ROW("act-as-controller", act_as_controller, false),
+    ROW("no-cross-namespace-refs", no_cross_namespace_refs, false),
     ROW("terraform-allow-unconfined", terraform_allow_unconfined, false),
     ROW("leader-elect", leader_elect, true),
     ROW("http1", http1, false),
@@ -386,13 +388,16 @@ static void help_names_each_with_its_default(void)
     for (size_t i = 0; i < ARRAY_SIZE(size_flags); i++)
         expect_help(text, size_flags[i].name, size_flags[i].text);
     expect_help(text, "--terraform-provider", NULL);
+    expect_help(text, "--allow-cluster-address", NULL);
     expect_help(text, "--terraform-download-from", NULL);
+    expect_help(text, "--secret-store-host", NULL);
+    expect_help(text, "--http-host", NULL);
     for (size_t i = 0; i < ARRAY_SIZE(booleans); i++)
         expect_help(text, booleans[i].name, booleans[i].fallback ? "true" : "false");
     for (const char *at = text; (at = strstr(at, "\n  --")); at++)
         n_flags++;
     EXPECT_INT(n_flags,
-               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(size_flags) + 2 +
+               ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(size_flags) + 5 +
                    ARRAY_SIZE(durations) + ARRAY_SIZE(booleans),
                "flags that this test knows");
 }

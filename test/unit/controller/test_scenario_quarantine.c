@@ -173,6 +173,40 @@ static void what_meets_a_conflict_stays_suspected(void)
     scene_end(&scene);
 }
 
+/* Nobody will end its operation. */
+static void what_is_gone_is_no_suspect(void)
+{
+    static const struct {
+        const char *key;
+        unsigned deaths;
+    } rows[] = {{"team/gone", 0}, {"team/gone", QUARANTINE_DEATHS - 1}, {"release:team/gone", 0}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct scene scene = {0};
+
+        scene_begin(&scene);
+        die_with(&scene, rows[i].key, rows[i].deaths, "Turn");
+        scene_start(&scene);
+        expect_recorded(&scene, rows[i].key, NULL, rows[i].key);
+        scene_end(&scene);
+    }
+}
+
+/* Deleted before it has its turn. */
+static void what_goes_is_no_suspect_any_more(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    die_with(&scene, "team/web", 0, "Begun");
+    scene_spec(&scene, "web", "", CONFIGMAP("a", "1"));
+    scene_start(&scene);
+    expect_recorded(&scene, "team/web", "Waits 1", "it comes last");
+    api_server_delete(scene.server, SPECS "/web");
+    expect_recorded(&scene, "team/web", NULL, "it is gone");
+    scene_end(&scene);
+}
+
 /* Its status says that it is held. */
 static void hold(struct scene *scene)
 {
@@ -211,7 +245,7 @@ static void what_is_held_refuses_rollbacks(void)
     scene_end(&scene);
 }
 
-SUITE(scenario_quarantine, TEST(a_preview_is_held_after_the_third_death),
-      TEST(a_preview_is_no_suspect_after_its_end), TEST(what_is_evicted_stays_suspected),
-      TEST(what_meets_a_conflict_stays_suspected),
+SUITE(scenario_quarantine, TEST(what_is_gone_is_no_suspect), TEST(what_goes_is_no_suspect_any_more),
+      TEST(a_preview_is_held_after_the_third_death), TEST(a_preview_is_no_suspect_after_its_end),
+      TEST(what_is_evicted_stays_suspected), TEST(what_meets_a_conflict_stays_suspected),
       TEST(a_request_for_a_reconcile_lets_go_what_is_held), TEST(what_is_held_refuses_rollbacks))

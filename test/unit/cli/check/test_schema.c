@@ -27,7 +27,8 @@ static void says_what_the_api_server_would_refuse(void)
         "  b: {type: integer, format: int32, minimum: 0, maximum: 9}\n"
         "  c: {type: string, enum: [Manual, Other]}\n"
         "  d: {type: array, maxItems: 2, minItems: 1, items: {type: boolean}}\n"
-        "  e: {type: object, additionalProperties: {type: string}, maxProperties: 1}\n"
+        "  e: {type: object, additionalProperties: {type: string}, minProperties: 1,"
+        " maxProperties: 1}\n"
         "  f: {type: object, x-kubernetes-preserve-unknown-fields: true}\n"
         "  g: {type: object, properties: {height: {type: number}}}\n";
     static const struct {
@@ -51,6 +52,7 @@ static void says_what_the_api_server_would_refuse(void)
         {"{a: aa, d: []}", "x.d: has 0 items, at least 1 are needed\n"},
         {"{a: aa, d: [true, false, 3]}", "x.d: has 3 items, of at most 2\nx.d[2]: must be of type "
                                          "boolean, and is of type number\n"},
+        {"{a: aa, e: {}}", "x.e: has 0 members, at least 1 are needed\n"},
         {"{a: aa, e: {a: b, c: 3}}", "x.e: has 2 members, of at most 1\nx.e.c: must be of type "
                                      "string, and is of type number\n"},
         {"{a: aa, f: {z: 1, y: [{}]}}", ""},
@@ -78,7 +80,7 @@ static void find_unknown(const struct value *schema, struct buf *unknown)
 {
     static const char known[] =
         " type properties additionalProperties items required enum pattern minLength maxLength "
-        "minItems maxItems maxProperties minimum maximum format "
+        "minItems maxItems minProperties maxProperties minimum maximum format "
         "x-kubernetes-preserve-unknown-fields description x-kubernetes-list-type "
         "x-kubernetes-map-type x-kubernetes-validations ";
     const struct value *properties = value_get(schema, "properties");

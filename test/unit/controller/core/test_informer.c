@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "controller/core/finalizer.h"
 #include "engine/base/str.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
@@ -18,6 +19,7 @@
     "{\"resourceVersion\":\"77\"},\"items\":[" __VA_ARGS__ "]}"
 #define EVENT(type, object) "{\"type\":\"" type "\",\"object\":" object "}\n"
 #define NOTED(key, value)   ",\"annotations\":{\"" key "\":\"" value "\"}"
+#define KEPT                ",\"finalizers\":[\"" KUSION_FINALIZER "\"]"
 #define DELETING            ",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\""
 
 struct changes {
@@ -39,6 +41,8 @@ static void describe(struct buf *to, const struct informer_object *object)
         buf_printf(to, "@%s", object->trigger);
     if (object->was_there)
         buf_add_char(to, '*');
+    if (object->is_bypassed)
+        buf_add_char(to, '^');
 }
 
 static void on_change(void *arg, const char *key, const struct informer_object *old,
@@ -57,31 +61,42 @@ static void on_change(void *arg, const char *key, const struct informer_object *
 
 static const struct row {
     const char *note;
+    const char *selector;
     const char *list, *events;
     const char *expected; /* then comes the end */
 } rows[] = {
-    {"the first list", OBJECT("a", "u", 1, "") "," OBJECT("b", "v", 2, DELETING), "",
+    {"the first list", NULL, OBJECT("a", "u", 1, "") "," OBJECT("b", "v", 2, DELETING), "",
      "ns/a ->u.1* ns/b ->v.2!* "},
-    {"nothing that counts", OBJECT("a", "u", 1, ""),
+    {"nothing that counts", NULL, OBJECT("a", "u", 1, ""),
      EVENT("MODIFIED", OBJECT("a", "u", 1, ",\"labels\":{\"x\":\"y\"}")), "ns/a ->u.1* "},
-    {"a generation", OBJECT("a", "u", 1, ""), EVENT("MODIFIED", OBJECT("a", "u", 2, "")),
+    {"a generation", NULL, OBJECT("a", "u", 1, ""), EVENT("MODIFIED", OBJECT("a", "u", 2, "")),
      "ns/a ->u.1* ns/a u.1*>u.2 "},
-    {"deletion", OBJECT("a", "u", 1, ""),
+    {"deletion", NULL, OBJECT("a", "u", 1, ""),
      EVENT("MODIFIED", OBJECT("a", "u", 1, DELETING))
          EVENT("DELETED", OBJECT("a", "u", 1, DELETING)),
      "ns/a ->u.1* ns/a u.1*>u.1! ns/a u.1!>- "},
-    {"a trigger, and another, and none", OBJECT("a", "u", 1, ""),
+    {"a trigger, and another, and none", NULL, OBJECT("a", "u", 1, ""),
      EVENT("MODIFIED", OBJECT("a", "u", 1, NOTED(INFORMER_TRIGGER, "t")))
          EVENT("MODIFIED", OBJECT("a", "u", 1, NOTED(INFORMER_TRIGGER_FLUX, "f")))
              EVENT("MODIFIED", OBJECT("a", "u", 1, "")),
      "ns/a ->u.1* ns/a u.1*>u.1@t ns/a u.1@t>u.1@f ns/a u.1@f>u.1 "},
-    {"another under the same name", OBJECT("a", "u", 1, ""),
+    {"another under the same name", NULL, OBJECT("a", "u", 1, ""),
      EVENT("DELETED", OBJECT("a", "u", 1, "")) EVENT("ADDED", OBJECT("a", "w", 1, "")),
      "ns/a ->u.1* ns/a u.1*>- ns/a ->w.1 "},
-    {"a backup was restored", OBJECT("a", "u", 1, ""),
+    {"a backup was restored", NULL, OBJECT("a", "u", 1, ""),
      EVENT("MODIFIED", OBJECT_AT("100", "a", "u", 1, ""))
          EVENT("MODIFIED", OBJECT_AT("99", "a", "u", 1, "")),
      "ns/a ->u.1* ns/a u.1>u.1 "},
+    {"deleted past its finalizer", NULL, OBJECT("a", "u", 1, ""),
+     EVENT("MODIFIED", OBJECT("a", "u", 1, KEPT)) EVENT("DELETED", OBJECT("a", "u", 1, KEPT)),
+     "ns/a ->u.1* ns/a u.1^>- "},
+    {"its finalizer was taken off", NULL, OBJECT("a", "u", 1, KEPT),
+     EVENT("MODIFIED", OBJECT("a", "u", 1, "")) EVENT("DELETED", OBJECT("a", "u", 1, "")),
+     "ns/a ->u.1* ns/a u.1>- "},
+    {"its finalizer was taken off while it was deleted", NULL, OBJECT("a", "u", 1, KEPT DELETING),
+     EVENT("DELETED", OBJECT("a", "u", 1, KEPT DELETING)), "ns/a ->u.1!* ns/a u.1!*>- "},
+    {"it may have left the selector", "a=b", OBJECT("a", "u", 1, KEPT),
+     EVENT("DELETED", OBJECT("a", "u", 1, KEPT)), "ns/a ->u.1* ns/a u.1*>- "},
 };
 
 static bool has_ended(struct changes *changes)
@@ -100,11 +115,19 @@ static void follow(const struct row *row)
     _cleanup_free_ char *events =
         str_printf("%s%s", row->events, EVENT("ADDED", OBJECT("end", "e", 1, "")));
     const struct fake_step steps[] = {
-        {.expect = "GET /api/v1/c?limit=500 ", .status = 200, .body = list},
-        {.expect = "GET /api/v1/c?watch=1&", .status = 200, .body = events, .end = FAKE_HOLD}};
+        {.expect =
+             row->selector ? "GET /api/v1/c?labelSelector=a%3Db&" : "GET /api/v1/c?limit=500 ",
+         .status = 200,
+         .body = list},
+        {.expect = row->selector ? "GET /api/v1/c?labelSelector=a%3Db&" : "GET /api/v1/c?watch=1&",
+         .status = 200,
+         .body = events,
+         .end = FAKE_HOLD}};
     struct changes changes = {.text = BUF_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
-    struct informer_config config = {
-        .ref = {.kind = &harness_things}, .on_change = on_change, .arg = &changes};
+    struct informer_config config = {.ref = {.kind = &harness_things},
+                                     .selector = {.labels = row->selector},
+                                     .on_change = on_change,
+                                     .arg = &changes};
     _cleanup_free_ char *expected = str_printf("%sns/end ->e.1 ", row->expected), *head = NULL;
     struct informer *informer;
 

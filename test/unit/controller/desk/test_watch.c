@@ -141,5 +141,69 @@ static void what_stays_older_counts_in_the_end(void)
     end(&fixture);
 }
 
-SUITE(desk_watch, TEST(what_is_older_is_refused), TEST(what_the_watch_does_not_show_may_be_gone),
+static void observe_end(struct fixture *fixture, const char *bypassed)
+{
+    desk_observe(fixture->desk, DESK_SPEC, "ns/a", &(struct object_version){.bypassed = bypassed},
+                 false);
+}
+
+static void expect_bypassed(struct fixture *fixture, const char *uid, const char *note)
+{
+    struct desk_entry *entry = enter(fixture);
+    _cleanup_free_ char *bypassed = desk_bypassed(entry);
+
+    EXPECT_STR(bypassed, uid, note);
+    desk_leave(entry);
+}
+
+static void one_that_was_removed_past_its_finalizer_is_known_until_its_end(void)
+{
+    struct desk_entry *entry;
+    struct fixture fixture;
+
+    begin(&fixture);
+    show(&fixture, "70");
+    expect_bypassed(&fixture, NULL, "it is there");
+    observe_end(&fixture, NULL);
+    expect_bypassed(&fixture, NULL, "it went as it should");
+    show(&fixture, "71");
+    observe_end(&fixture, "u");
+    expect_bypassed(&fixture, "u", "past it");
+    observe_end(&fixture, NULL);
+    expect_bypassed(&fixture, "u", "it stays so");
+    entry = enter(&fixture);
+    desk_end_bypassed(entry);
+    desk_leave(entry);
+    expect_bypassed(&fixture, NULL, "its end was carried out");
+    show(&fixture, "72");
+    observe_end(&fixture, "v");
+    show(&fixture, "73");
+    expect_bypassed(&fixture, NULL, "another has its name");
+    end(&fixture);
+}
+
+/* The next Spec of the name has a file of its own. */
+static void what_was_exported_is_forgotten_with_its_spec(void)
+{
+    static const struct spec_key key = {"ns", "a"};
+    struct desk_entry *entry;
+    struct fixture fixture;
+    char *note;
+
+    begin(&fixture);
+    show(&fixture, "70");
+    entry = enter(&fixture); /* the entry stays meanwhile */
+    desk_note_exported(fixture.desk, &key, "a file");
+    observe_end(&fixture, NULL);
+    show(&fixture, "71");
+    note = desk_exported(fixture.desk, &key);
+    EXPECT_STR(note, NULL, "of the earlier one");
+    free(note);
+    desk_leave(entry);
+    end(&fixture);
+}
+
+SUITE(desk_watch, TEST(one_that_was_removed_past_its_finalizer_is_known_until_its_end),
+      TEST(what_was_exported_is_forgotten_with_its_spec), TEST(what_is_older_is_refused),
+      TEST(what_the_watch_does_not_show_may_be_gone),
       TEST(what_the_watch_shows_meanwhile_does_not_count), TEST(what_stays_older_counts_in_the_end))

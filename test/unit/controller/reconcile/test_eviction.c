@@ -160,7 +160,7 @@ static bool was_enqueued(struct fixture *fixture, const char *key)
 static struct spec *spec_of(int resources)
 {
     const struct spec_type type = {.name = "Slow"};
-    const struct spec_options options = {&type, 1};
+    const struct spec_options options = {.types = &type, .n_types = 1};
     struct buf text = BUF_INIT;
     _cleanup_value_ const struct value *object = NULL;
     struct problems problems = PROBLEMS_INIT;

@@ -8,6 +8,7 @@
 #define SECRET(id, fields)                                                                        \
     "{\"id\": \"" id "\", \"attributes\": {\"apiVersion\": \"v1\", \"kind\": \"Secret\", " fields \
     "}}"
+#define REMEDY       ". References to a secret store (secretStore, ref://) keep them out of it"
 #define IN_CLEAR(id) SECRET(id, "\"data\": {\"a\": \"Yg==\"}")
 
 static void counts_secrets_with_values(void)
@@ -29,22 +30,28 @@ static void counts_secrets_with_values(void)
         {"[" SECRET("a", "\"data\": {\"a\": \"\", \"b\": null}") "]", NULL},
         {"[" SECRET("a", "\"stringData\": {\"a\": \"ref://store/key\"}") "]", NULL},
         {"[" SECRET("a", "\"data\": {\"a\": \"$kusion_path.v1:Secret:b.data.a\"}") "]", NULL},
-        {"[" IN_CLEAR("a") "]", "1 Secret are in clear in this Spec, for all who can read it: a"},
+        {"[" SECRET("a", "\"data\": {\"a\": \"cmVmOi8vYS9i\"}") "]", NULL},
+        {"[" SECRET("a", "\"stringData\": {\"a\": \"cmVmOi8vYS9i\"}") "]",
+         "1 Secret are in clear in this Spec, for all who can read it: a" REMEDY},
+        {"[" IN_CLEAR("a") "]",
+         "1 Secret are in clear in this Spec, for all who can read it: a" REMEDY},
         {"[" SECRET("a", "\"stringData\": {\"x\": \"ref://b/c\", \"y\": \"z\"}") "]",
-         "1 Secret are in clear in this Spec, for all who can read it: a"},
+         "1 Secret are in clear in this Spec, for all who can read it: a" REMEDY},
         {"[" IN_CLEAR("a\\nto allow it: kubectl") "]",
-         "1 Secret are in clear in this Spec, for all who can read it: a to allow it: kubectl"},
+         "1 Secret are in clear in this Spec, for all who can read it: a to allow it: "
+         "kubectl" REMEDY},
         {"[" IN_CLEAR("a") "," IN_CLEAR("b") "]",
-         "2 Secrets are in clear in this Spec, for all who can read it: a, b"},
+         "2 Secrets are in clear in this Spec, for all who can read it: a, b" REMEDY},
         {"[" IN_CLEAR("a") "," IN_CLEAR("b") "," IN_CLEAR("c") "," IN_CLEAR("d") "]",
-         "4 Secrets are in clear in this Spec, for all who can read it: a, b, c, and 1 more"},
+         "4 Secrets are in clear in this Spec, for all who can read it: a, b, c, and 1 "
+         "more" REMEDY},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         const char *text = rows[i].resources, *message = rows[i].message;
         _cleanup_value_ const struct value *resources = NULL;
         _cleanup_free_ char *found = NULL;
-        char expected[256];
+        char expected[320];
 
         json_read(text, strlen(text), &resources, NULL);
         EXPECT(resources, text);

@@ -295,10 +295,10 @@ static void it_holds_one_generation_of_one_spec(void)
         const struct hold hold = {
             .operation = rows[i].operation, .spec_uid = (char[]){"uid-1"}, .generation = 7};
 
-        EXPECT_INT(hold_is_in_force(&hold, rows[i].spec_uid, rows[i].generation),
+        EXPECT_INT(hold_is_in_force(&hold, rows[i].spec_uid, rows[i].generation, ""),
                    rows[i].is_in_force, rows[i].note);
     }
-    EXPECT(!hold_is_in_force(&(struct hold){0}, "uid-1", 0), "nothing was read");
+    EXPECT(!hold_is_in_force(&(struct hold){0}, "uid-1", 0, ""), "nothing was read");
 }
 
 static void the_reason_says_what_was_done(void)

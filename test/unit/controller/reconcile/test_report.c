@@ -278,7 +278,7 @@ static void shows_what_became_of_a_plan(void)
     struct plan_change change = {.id = "a", .diff = &diff, .error = &old};
     struct operation_result result = {
         .change = &change, .action = PLAN_ADOPT, .status = RESULT_SUCCEEDED};
-    struct operation_results results = {&result, 1, ARENA_INIT};
+    struct operation_results results = {.items = &result, .count = 1};
     size_t omitted;
     _cleanup_value_ const struct value *shown =
         report_results(&(struct report_source){.results = &results}, &omitted);

@@ -22,7 +22,7 @@ static void one_init(struct one *one, enum plan_action planned, enum plan_action
     one->change = (struct plan_change){.id = "a", .action = planned};
     one->result = (struct operation_result){
         .change = &one->change, .action = done, .status = RESULT_SUCCEEDED};
-    one->results = (struct operation_results){&one->result, 1, ARENA_INIT};
+    one->results = (struct operation_results){.items = &one->result, .count = 1};
 }
 
 static void expect_shown(const struct one *one, const char *earlier, const char *expected,
@@ -143,7 +143,7 @@ static void fields_give_way_to_ids(void)
 {
     enum { N = REPORT_RESULTS, BYTES = 400 };
 
-    struct operation_results results = {NEW_ARRAY(struct operation_result, N), N, ARENA_INIT};
+    struct operation_results results = {.items = NEW_ARRAY(struct operation_result, N), .count = N};
     _cleanup_value_ const struct value *shown = NULL, *all = NULL;
     struct report_source source = {.results = &results};
     _cleanup_free_ char *text = NULL;
@@ -180,7 +180,8 @@ static void counts_bytes_as_they_are_stored(void)
     enum { N = 150, REPEATED = 1000 };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct operation_results results = {NEW_ARRAY(struct operation_result, N), N, ARENA_INIT};
+        struct operation_results results = {.items = NEW_ARRAY(struct operation_result, N),
+                                            .count = N};
         struct report_source source = {.results = &results};
         _cleanup_value_ const struct value *shown = NULL;
         _cleanup_buf_ struct buf text = BUF_INIT;

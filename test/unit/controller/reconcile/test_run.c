@@ -143,7 +143,8 @@ static void shows_the_policy_that_was_taken(void)
          "\"force\":false,\"deletionPolicy\":\"MirrorPrune\",\"approval\":{\"mode\":\"Automatic\"},"
          "\"driftDetection\":{\"mode\":\"enabled\"},\"interval\":"
          "\"10m\",\"retryInterval\":\"30s\","
-         "\"timeout\":\"5m\",\"revisionHistoryLimit\":10}",
+         "\"timeout\":\"5m\",\"conflictPolicy\":\"Force\",\"adoptionPolicy\":\"AdoptIfUnowned\","
+         "\"revisionHistoryLimit\":10}",
          false},
         {"the controller's own rights", WEB "}",
          "{\"suspend\":false,\"prune\":true,\"wait\":true,\"force\":false,\"deletionPolicy\":"
@@ -151,17 +152,21 @@ static void shows_the_policy_that_was_taken(void)
          "\"driftDetection\":{\"mode\":\"enabled\"},"
          "\"approval\":{\"mode\":\"Automatic\"},\"interval\":\"10m\",\"retryInterval\":\"30s\","
          "\"timeout\":\"5m\","
+         "\"conflictPolicy\":\"Force\",\"adoptionPolicy\":\"AdoptIfUnowned\","
          "\"revisionHistoryLimit\":10}",
          true},
         {"as said",
          WEB
          ",\"spec\":{\"serviceAccountName\":\"deployer\",\"prune\":false,\"wait\":false,"
          "\"force\":true,\"deletionPolicy\":\"Orphan\",\"interval\":\"1h30m\",\"timeout\":\"10s\","
+         "\"conflictPolicy\":\"Fail\",\"adoptionPolicy\":\"MustMatch\",\"maxDeletions\":3,"
          "\"approval\":{\"mode\":\"Manual\"},\"driftDetection\":{\"mode\":\"warn\"}}}",
          "{\"serviceAccountName\":\"deployer\",\"suspend\":false,\"prune\":false,\"wait\":false,"
          "\"force\":true,\"deletionPolicy\":\"Orphan\",\"approval\":{\"mode\":\"Manual\"},"
          "\"driftDetection\":{\"mode\":\"warn\"},\"interval\":\"1h30m\",\"retryInterval\":\"30s\","
-         "\"timeout\":\"10s\",\"revisionHistoryLimit\":10}",
+         "\"timeout\":\"10s\",\"conflictPolicy\":\"Fail\",\"adoptionPolicy\":\"MustMatch\","
+         "\"maxDeletions\":3,"
+         "\"revisionHistoryLimit\":10}",
          true},
     };
 

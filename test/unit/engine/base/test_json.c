@@ -294,6 +294,21 @@ static void takes_any_pieces(void)
     }
 }
 
+static void takes_a_smaller_bound(void)
+{
+    struct seen seen = {.text = BUF_INIT};
+    struct json_stream *stream = json_stream_new(see, &seen);
+    struct error error = {0};
+
+    json_stream_limit(stream, 8);
+    EXPECT_INT(json_stream_add(stream, "{\"a\":1}\n{\"b\":2}\n", 16, &error), 0, "each is smaller");
+    EXPECT_INT(json_stream_add(stream, "{\"abc\":1}\n", 10, &error), ERR_TOO_LARGE, "one is not");
+    EXPECT_STR(error.reason, "DocumentTooLarge", error.message);
+    EXPECT_STR(seen.text.data, "{\"a\":1};{\"b\":2};", "what came before");
+    json_stream_free(stream);
+    buf_done(&seen.text);
+}
+
 static void bounds_each_document_of_a_stream(void)
 {
     static char blanks[1 << 20];
@@ -439,6 +454,6 @@ static void replaces_what_is_not_utf8(void)
 SUITE(json, TEST(reads_and_writes_the_same), TEST(keeps_nul_in_strings),
       TEST(refuses_with_position), TEST(bounds_depth), TEST(bounds_sizes), TEST(streams_documents),
       TEST(hands_documents_out_at_once), TEST(stops_where_the_reader_does),
-      TEST(takes_long_strings_in_pieces), TEST(takes_any_pieces),
+      TEST(takes_long_strings_in_pieces), TEST(takes_any_pieces), TEST(takes_a_smaller_bound),
       TEST(bounds_each_document_of_a_stream), TEST(streams_items), TEST(writes_canonically),
       TEST(sorts_large_objects), TEST(writes_prettily), TEST(replaces_what_is_not_utf8))

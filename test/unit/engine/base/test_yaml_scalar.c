@@ -228,11 +228,11 @@ static void core_tags(void)
 static void refuses_what_has_no_json(void)
 {
     static const struct row rows[] = {
-        {".inf", "line 1, column 4: .inf is not a number that JSON has"},
-        {"-.Inf", "line 1, column 4: -.Inf is not a number that JSON has"},
-        {"+.INF", "line 1, column 4: +.INF is not a number that JSON has"},
-        {".NaN", "line 1, column 4: .NaN is not a number that JSON has"},
-        {"!!float .inf", "line 1, column 4: .inf is not a number that JSON has"},
+        {".inf", "line 1, column 4: .inf is not a number that JSON has; quote it if it is a text"},
+        {"-.Inf", "line 1, column 4: -.Inf is not a number that JSON has; quote it if it is a text"},
+        {"+.INF", "line 1, column 4: +.INF is not a number that JSON has; quote it if it is a text"},
+        {".NaN", "line 1, column 4: .NaN is not a number that JSON has; quote it if it is a text"},
+        {"!!float .inf", "line 1, column 4: .inf is not a number that JSON has; quote it if it is a text"},
         {"!!int abc", "line 1, column 4: \"abc\" is not what its tag !!int says"},
         {"!!int 1.5", "line 1, column 4: \"1.5\" is not what its tag !!int says"},
         {"!!int", "line 1, column 4: \"\" is not what its tag !!int says"},
@@ -271,8 +271,11 @@ static void numbers_have_bounds(void)
         EXPECT_INT(yaml_read(text.data, text.length, &value, &error), rows[i].code, text.data);
     }
     expect_row(&(struct row){"1e-9999999999",
-                             "line 1, column 4: not a JSON number, or one with an exponent of more "
-                             "than 9 digits: 1e-9999999999"});
+                             "line 1, column 4: 1e-9999999999 is a number with an exponent of more "
+                             "than 9 digits; quote it if it is a text"});
+    expect_row(&(struct row){"0e0967014998816", /* a hash, as other writers leave it */
+                             "line 1, column 4: 0e0967014998816 is a number with an exponent of "
+                             "more than 9 digits; quote it if it is a text"});
 }
 
 /* Tried on kubectl 1.36.3, which rounds floats that are keys to single precision. */

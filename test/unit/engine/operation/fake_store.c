@@ -86,7 +86,18 @@ void fake_store_damage(struct fake_store *store)
 struct showing {
     const struct fake_store *store;
     struct buf text;
+    bool is_whole;
 };
+
+static void add_secret_part(struct buf *to, const struct document *document)
+{
+    _cleanup_value_ const struct value *value = NULL;
+    _cleanup_free_ char *text = NULL;
+
+    if (value_expand(document->secret.data, document->secret.length, &value, NULL) == 0)
+        text = json_to_str(value);
+    buf_printf(to, "%s\n", text ? text : document->secret.data);
+}
 
 static int show_open(void *arg, const struct document_name *name, struct error *error)
 {
@@ -99,19 +110,31 @@ static int show_open(void *arg, const struct document_name *name, struct error *
     if (value_expand(document.open.data, document.open.length, &value, error) == 0)
         text = json_to_str(value);
     buf_printf(&showing->text, "%s\n", text ? text : document.open.data);
+    if (showing->is_whole && document.secret.length)
+        add_secret_part(&showing->text, &document);
     document_done(&document);
     return 0;
 }
 
-char *fake_store_open_text(const struct fake_store *store)
+static char *show(const struct fake_store *store, bool is_whole)
 {
     const struct store_call call = {.use = PERMIT_ACT};
-    struct showing showing = {store, BUF_INIT};
+    struct showing showing = {store, BUF_INIT, is_whole};
 
     for (int kind = 0; kind < DOCUMENT_KINDS; kind++)
         store->reader->ops->list(store->reader, (enum document_kind)kind, NULL, show_open, &showing,
                                  &call, NULL);
     return buf_take(&showing.text);
+}
+
+char *fake_store_open_text(const struct fake_store *store)
+{
+    return show(store, false);
+}
+
+char *fake_store_whole_text(const struct fake_store *store)
+{
+    return show(store, true);
 }
 
 /* ---- Changes ---- */

@@ -48,5 +48,7 @@ void fake_store_put(struct fake_store *store, const struct state *state);
 void fake_store_damage(struct fake_store *store);
 /* The parts of all documents that may be seen, as JSON. */
 char *fake_store_open_text(const struct fake_store *store);
+/* The same with the parts that may not be seen. */
+char *fake_store_whole_text(const struct fake_store *store);
 
 #endif

@@ -12,9 +12,12 @@
  *
  * "Cloud/e=1<d" had the id of the thing d before.
  *
+ * "a=&db" takes data.x from a secret store: it is ref://db/x, which stage.secrets has.
+ *
  * "%a" is a in the API version v2. A Namespace/, ServiceAccount/, Role/ and RoleBinding/ are such,
  * too; a binding gives the Role "rule" to the account "robot", which the Spec acts as. "+a" is in
  * the Namespace "space". "-prune" and "-wait" switch these off.
+ * "-health:a,b" waits for the ConfigMaps a and b, which are not its own.
  *
  * What comes of a run is text, too. Each run is a process of its own, unless the test has begun
  * one: all that it leaves is in the world and the store. After each step of one it is checked that
@@ -26,6 +29,7 @@
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/fake_cloud.h"
 #include "test/unit/engine/operation/fake_objects.h"
+#include "test/unit/engine/operation/fake_secrets.h"
 #include "test/unit/engine/operation/fake_store.h"
 
 #define STAGE_TIMEOUT 60000 /* ms */
@@ -35,6 +39,7 @@ struct stage {
     struct fake_objects objects;
     struct fake_cloud cloud;
     struct fake_store store;
+    struct fake_secrets *secrets; /* NULL: nobody may know them */
 
     unsigned parallelism; /* 1: the order is that of ranks and of the Spec, and the clock jumps */
     const char *spec_uid; /* "spec-1" */

@@ -100,6 +100,8 @@ void run_plan(struct run *run, const char *text)
         spec_free(spec);
         return;
     }
+    if (run->stage->secrets)
+        operation_use_secrets(run->operation, fake_secrets_source(run->stage->secrets));
     operation_plan(run->operation, spec);
     operation_wait(run->operation);
     run->code = operation_error(run->operation, &run->stage->error);

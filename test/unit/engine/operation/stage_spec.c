@@ -126,6 +126,10 @@ static void add_field(struct buf *json, const char *key, const char *spec, const
     } else if (**at == '@') {
         (*at)++;
         add_reference(json, key, spec, at, ".id");
+    } else if (**at == '&') {
+        (*at)++;
+        text = take(at, PART_END);
+        buf_printf(json, "\"%s\":\"ref://%.*s/x\"", key, (int)text.length, text.text);
     } else {
         text = take(at, PART_END);
         buf_printf(json, "\"%s\":\"%.*s\"", key, (int)text.length, text.text);
@@ -234,6 +238,28 @@ static void add_resource(struct buf *json, const char *spec, const char *word)
     buf_add_char(json, '}');
 }
 
+/* "-health:a,b" */
+static void add_health_checks(struct buf *json, const char *text)
+{
+    const char *at = strstr(text, "-health");
+
+    if (!at)
+        return;
+    at += strlen("-health");
+    buf_add_str(json, ",\"healthChecks\":[");
+    for (const char *comma = ""; *at == ':' || *at == ','; comma = ",") {
+        struct token name;
+
+        at++;
+        name = take(&at, PART_END);
+        buf_printf(json,
+                   "%s{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"namespace\":\"team\","
+                   "\"name\":\"%.*s\"}",
+                   comma, (int)name.length, name.text);
+    }
+    buf_add_char(json, ']');
+}
+
 static char *json_of(const char *text)
 {
     const char *comma = "";
@@ -242,7 +268,8 @@ static char *json_of(const char *text)
     buf_init(&json, 0);
     buf_printf(&json,
                "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\",\"generation\":4},"
-               "\"spec\":{\"prune\":%s,\"wait\":%s,\"resources\":[",
+               "\"spec\":{%s\"prune\":%s,\"wait\":%s,\"resources\":[",
+               strchr(text, '&') ? "\"secretStore\":{\"provider\":{\"fake\":{}}}," : "",
                strstr(text, "-prune") ? "false" : "true", strstr(text, "-wait") ? "false" : "true");
     for (const char *word = text; *word; word += strcspn(word, " "), word += *word == ' ') {
         if (*word == '-')
@@ -251,7 +278,9 @@ static char *json_of(const char *text)
         add_resource(&json, text, word);
         comma = ",";
     }
-    buf_add_str(&json, "]}}");
+    buf_add_char(&json, ']');
+    add_health_checks(&json, text);
+    buf_add_str(&json, "}}");
     return buf_take(&json);
 }
 

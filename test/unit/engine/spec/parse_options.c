@@ -2,4 +2,4 @@
 
 static const struct spec_type types[] = {{.name = "Kubernetes"}};
 
-const struct spec_options parse_options = {types, 1};
+const struct spec_options parse_options = {.types = types, .n_types = 1};

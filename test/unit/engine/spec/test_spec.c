@@ -240,7 +240,7 @@ static void reports_references(void)
              MAP("b", "") "," MAP_DATA("a", "", "{\"x\":\"$kusion_path.v1:ConfigMap:b\\u0000\"}")),
          "InvalidSpec|v1:ConfigMap:a|resources[1].attributes.data.x\n"},
         {RESOURCES(MAP_DATA("a", "", "{\"x\":\"ref://db/password\",\"y\":\"my ref://\"}")),
-         "Unsupported|v1:ConfigMap:a|resources[0].attributes.data.x\n"},
+         "InvalidSpec|v1:ConfigMap:a|resources[0].attributes.data.x\n"},
         {RESOURCES(MAP_DATA("a", "", "{\"x\":[\"http://$kusion_path.nobody.data.x:80\"]}")),
          "InvalidSpec|v1:ConfigMap:a|resources[0].attributes.data.x[0]|has \"$kusion_path.\" in "
          "the middle of a text, where it is not replaced: a reference must be the whole string. "

@@ -51,7 +51,7 @@ static char *problems_of(const char *json, char **ret_notes)
 {
     struct buf notes, text;
     const struct spec_type types[] = {{"Plain", NULL, NULL}, {"Noting", &noting, &notes}};
-    const struct spec_options options = {types, ARRAY_SIZE(types)};
+    const struct spec_options options = {.types = types, .n_types = ARRAY_SIZE(types)};
     _cleanup_value_ const struct value *object = NULL;
     struct problems problems = PROBLEMS_INIT;
     struct spec *spec = NULL;

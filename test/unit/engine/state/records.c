@@ -113,6 +113,7 @@ static void expect_same_head(const struct state_head *a, const struct state_head
     EXPECT_INT(a->applied_revision, b->applied_revision, note);
     EXPECT_INT(a->progressed_at, b->progressed_at, note);
     EXPECT(str_equal(a->operation_uid, b->operation_uid), note);
+    EXPECT(str_equal(a->place, b->place), note);
     EXPECT_INT(a->generation, b->generation, note);
     EXPECT_INT(a->epoch, b->epoch, note);
     EXPECT_INT((int64_t)a->serial, (int64_t)b->serial, note);

@@ -46,6 +46,7 @@ static void comes_back_as_it_was(void)
     head = *state_head(state);
     head.progressed_at = 1790000000000;
     head.operation_uid = "another";
+    head.place = "namespace:kube-system=1";
     state_set_head(state, &head);
     round_trip(state, "under way");
 }

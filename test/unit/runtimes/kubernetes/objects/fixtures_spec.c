@@ -6,4 +6,4 @@
 
 static const struct spec_type types[] = {{KUBE_RUNTIME_TYPE, &kube_checks, NULL}};
 
-const struct spec_options parse_options = {types, 1};
+const struct spec_options parse_options = {.types = types, .n_types = 1};

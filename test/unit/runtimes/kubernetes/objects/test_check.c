@@ -199,8 +199,7 @@ static void refuses_another_id(void)
 static void names_extensions_of_later_versions(void)
 {
     static const char *const keys[] = {
-        "kubeConfig",   "healthPolicy", "provider",
-        "providerMeta", "resourceType", "kusionstack.io/import-id",
+        "kubeConfig", "provider", "providerMeta", "resourceType", "kusionstack.io/import-id",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
@@ -219,6 +218,60 @@ static void names_extensions_of_later_versions(void)
         row = (struct parse_row){json.data, expected.data};
         expect_problems(&row, 1);
     }
+}
+
+#define WITH_POLICY(policy)                                                                     \
+    RESOURCES(                                                                                  \
+        "{\"id\":\"v1:Pod:a\",\"type\":\"Kubernetes\",\"extensions\":{\"healthPolicy\":" policy \
+        "},\"attributes\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{"               \
+        "\"name\":\"a\"}}}")
+#define AT_POLICY "v1:Pod:a|resources[0].extensions.healthPolicy"
+
+static void checks_health_policies(void)
+{
+    static const struct parse_row rows[] = {
+        {WITH_POLICY("{\"health.lua\":\"return {status = 'Healthy'}\"}"), ""},
+        {WITH_POLICY("{}"), ""},
+        {WITH_POLICY("null"), ""},
+        {WITH_POLICY("{\"health.lua\":\"return nil\",\"health.kcl\":\"a\"}"), ""},
+        {WITH_POLICY("\"x\""),
+         "InvalidSpec|" AT_POLICY "|must be an object, and is of type string\n"},
+        {WITH_POLICY("{\"health.lua\":1}"),
+         "InvalidSpec|" AT_POLICY "[health.lua]|must be a text, a script in Lua, and is of type "
+         "number\n"},
+        {WITH_POLICY("{\"health.lua\":\"if\"}"),
+         "InvalidSpec|" AT_POLICY "[health.lua]|health.lua:1: unexpected symbol near <eof>\n"},
+        {WITH_POLICY("{\"health.kcl\":\"a\"}"),
+         "Unsupported|" AT_POLICY "[health.kcl]|KCL is not run by the operator: write the check in "
+         "Lua beside it, as \"health.lua\" (docs/health.md); then this is left alone\n"},
+        {WITH_POLICY("{\"lua\":\"a\"}"),
+         "InvalidSpec|" AT_POLICY ".lua|is unknown; a health check is health.lua\n"},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
+#define WITH_CHECK(check) SPEC("\"resources\":[],\"healthChecks\":[" check "]")
+#define OF(name)          "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"" name "\"}"
+
+static void checks_health_checks(void)
+{
+    static const struct parse_row rows[] = {
+        {WITH_CHECK(OF("a")), ""},
+        {WITH_CHECK(OF("a/b")),
+         "InvalidSpec|-|healthChecks[0]|\"apps/v1:Deployment:a/b\" does not name an object\n"},
+        {WITH_CHECK(OF("..")),
+         "InvalidSpec|-|healthChecks[0]|\"apps/v1:Deployment:..\" does not name an object\n"},
+        {WITH_CHECK("{\"apiVersion\":\"a/b/c\",\"kind\":\"D\",\"name\":\"a\"}"),
+         "InvalidSpec|-|healthChecks[0]|\"a/b/c:D:a\" does not name an object\n"},
+        {WITH_CHECK("{\"apiVersion\":\"v1\",\"kind\":\"D\",\"name\":\"a\",\"namespace\":\"A\"}"),
+         "InvalidSpec|-|healthChecks[0]|\"v1:D:A:a\" does not name an object\n"},
+        {WITH_CHECK("{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Spec\",\"name\":\"s\"}"),
+         "InvalidSpec|-|healthChecks[0]|is the Spec itself, which would wait for itself\n"},
+        {WITH_CHECK("{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Spec\",\"name\":\"t\"}"), ""},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
 }
 
 #define MAP_DATA(name, more, data)                                                                 \
@@ -266,5 +319,6 @@ static void reports_references_into_data_that_never_comes(void)
 
 SUITE(check, TEST(checks_what_names_an_object), TEST(compares_ids_with_attributes),
       TEST(finds_two_ids_of_one_object), TEST(refuses_what_the_spec_stands_on),
-      TEST(names_extensions_of_later_versions), TEST(refuses_another_id),
+      TEST(names_extensions_of_later_versions), TEST(checks_health_policies),
+      TEST(checks_health_checks), TEST(refuses_another_id),
       TEST(reports_references_into_data_that_never_comes))

@@ -7,13 +7,20 @@
     "apiVersion: apps/v1\nkind: StatefulSet\nmetadata: {generation: 1}\nspec: {replicas: 3" more \
     "}\n"
 #define PARTITION ", updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 2}}"
+#define WHOLE     ", updateStrategy: {type: RollingUpdate, rollingUpdate: {partition: 0}}"
 #define DAEMONS   "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {generation: 1}\n"
 #define REPLICAS \
     "apiVersion: apps/v1\nkind: ReplicaSet\nmetadata: {generation: 1}\nspec: {replicas: 2}\n"
-#define BUDGET "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {generation: 1}\n"
-#define API    "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\n"
-#define CRD    "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
-#define SEEN   "observedGeneration: 1, "
+#define LABELLED "replicas: 2, fullyLabeledReplicas: 2, "
+#define BUDGET   "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {generation: 1}\n"
+#define API      "apiVersion: apiregistration.k8s.io/v1\nkind: APIService\n"
+#define CRD      "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+#define SEEN     "observedGeneration: 1, "
+#define DONE \
+    "status: {observedGeneration: 2, replicas: 3, updatedReplicas: 3, availableReplicas: 3, "
+#define DEADLINE                                                         \
+    "apiVersion: apps/v1\nkind: Deployment\nmetadata: {generation: 2}\n" \
+    "spec: {replicas: 3, progressDeadlineSeconds: 600"
 #define DEPLOYMENT \
     "apiVersion: apps/v1\nkind: Deployment\nmetadata: {generation: 2}\nspec: {replicas: 3}\n"
 
@@ -35,9 +42,22 @@ static void judges_by_kind(void)
         {DEPLOYMENT "status: {observedGeneration: 2, replicas: 3, updatedReplicas: 3, "
                     "availableReplicas: 2}",
          HEALTH_PROGRESSING, "Available: 2/3"},
-        {DEPLOYMENT "status: {observedGeneration: 2, replicas: 3, updatedReplicas: 3, "
-                    "availableReplicas: 3, readyReplicas: 3}",
+        {DEPLOYMENT DONE "readyReplicas: 3}", HEALTH_PROGRESSING, "not Available"},
+        {DEPLOYMENT DONE "readyReplicas: 3, conditions: [{type: Available, status: 'True'}]}",
          HEALTH_CURRENT, ""},
+        {DEPLOYMENT DONE "readyReplicas: 2}", HEALTH_PROGRESSING, "Ready: 2/3"},
+        {DEADLINE "}\n" DONE "readyReplicas: 3, conditions: [{type: Available, status: 'True'}]}",
+         HEALTH_PROGRESSING, "new ReplicaSet"},
+        {DEADLINE "}\n" DONE "readyReplicas: 3, conditions: [{type: Available, status: 'True'}, "
+                  "{type: Progressing, status: 'True', reason: NewReplicaSetAvailable}]}",
+         HEALTH_CURRENT, ""},
+        {DEADLINE ", paused: true}\n" DONE "readyReplicas: 3, conditions: [{type: Progressing, "
+                  "status: Unknown, reason: DeploymentPaused}]}",
+         HEALTH_CURRENT, ""},
+        {DEPLOYMENT "status: {observedGeneration: 2, conditions: [{type: Stalled, status: 'True', "
+                    "message: it is stuck}]}",
+         HEALTH_FAILED, "it is stuck"},
+        {"apiVersion: v1\nkind: ConfigMap\nstatus: {observedGeneration: 1}", HEALTH_CURRENT, ""},
         {DEPLOYMENT "status: {observedGeneration: 2, conditions: [{type: Progressing, status: "
                     "'False', reason: ProgressDeadlineExceeded}]}",
          HEALTH_FAILED, "deadline"},
@@ -84,14 +104,21 @@ static void judges_by_kind(void)
         {SET("") "status: {" SEEN "replicas: 2}", HEALTH_PROGRESSING, "Replicas: 2/3"},
         {SET("") "status: {" SEEN "replicas: 3, readyReplicas: 1}", HEALTH_PROGRESSING,
          "Ready: 1/3"},
-        {SET("") "status: {" SEEN "replicas: 3, readyReplicas: 3, updatedReplicas: 2}",
-         HEALTH_PROGRESSING, "Updated: 2/3"},
-        {SET("") "status: {" SEEN "replicas: 3, readyReplicas: 3, updatedReplicas: 3, "
+        {SET("") "status: {" SEEN "replicas: 4, readyReplicas: 3}", HEALTH_PROGRESSING,
+         "1 old replicas"},
+        {SET("") "status: {" SEEN "replicas: 3, readyReplicas: 3, currentReplicas: 2}",
+         HEALTH_PROGRESSING, "Current: 2/3"},
+        {SET("") "status: {" SEEN "replicas: 3, readyReplicas: 3, currentReplicas: 3, "
                  "currentRevision: a, updateRevision: b}",
          HEALTH_PROGRESSING, "update revision"},
-        {SET("") "status: {" SEEN "replicas: 3, readyReplicas: 3, updatedReplicas: 3, "
+        {SET("") "status: {" SEEN "replicas: 3, readyReplicas: 3, currentReplicas: 3, "
                  "currentRevision: b, updateRevision: b}",
          HEALTH_CURRENT, ""},
+        {SET(WHOLE) "status: {" SEEN "replicas: 3, readyReplicas: 3, updatedReplicas: 2}",
+         HEALTH_PROGRESSING, "Updated: 2/3"},
+        {SET(WHOLE) "status: {" SEEN "replicas: 3, readyReplicas: 3, updatedReplicas: 3, "
+                    "currentRevision: a, updateRevision: b}",
+         HEALTH_PROGRESSING, "update revision"},
         /* the last two of three stay as they were */
         {SET(PARTITION) "status: {" SEEN "replicas: 3, readyReplicas: 3, updatedReplicas: 0}",
          HEALTH_PROGRESSING, "Updated: 0/1"},
@@ -115,14 +142,29 @@ static void judges_by_kind(void)
         {DAEMONS "status: {" SEEN "desiredNumberScheduled: 2, currentNumberScheduled: 2, "
                  "updatedNumberScheduled: 2, numberAvailable: 2, numberReady: 2}",
          HEALTH_CURRENT, ""},
+        {DAEMONS "status: {observedGeneration: 1}", HEALTH_PROGRESSING, "not known yet"},
         {DAEMONS "status: {" SEEN "desiredNumberScheduled: 0}", HEALTH_CURRENT, ""},
         {REPLICAS, HEALTH_PROGRESSING, "not yet observed"},
         {REPLICAS "status: {" SEEN "replicas: 1}", HEALTH_PROGRESSING, "Replicas: 1/2"},
-        {REPLICAS "status: {" SEEN "replicas: 2, availableReplicas: 1}", HEALTH_PROGRESSING,
+        {REPLICAS "status: {" SEEN "replicas: 2, fullyLabeledReplicas: 1}", HEALTH_PROGRESSING,
+         "Labelled: 1/2"},
+        {REPLICAS "status: {" SEEN LABELLED "availableReplicas: 1}", HEALTH_PROGRESSING,
          "Available: 1/2"},
-        {REPLICAS "status: {" SEEN "replicas: 3, availableReplicas: 3}", HEALTH_PROGRESSING,
-         "more replicas"},
-        {REPLICAS "status: {" SEEN "replicas: 2, availableReplicas: 2}", HEALTH_CURRENT, ""},
+        {REPLICAS "status: {" SEEN LABELLED "availableReplicas: 2, readyReplicas: 1}",
+         HEALTH_PROGRESSING, "Ready: 1/2"},
+        {REPLICAS "status: {" SEEN "replicas: 3, fullyLabeledReplicas: 3, availableReplicas: 3, "
+                  "readyReplicas: 3}",
+         HEALTH_PROGRESSING, "1 old replicas"},
+        {REPLICAS "status: {" SEEN LABELLED "availableReplicas: 2, readyReplicas: 2, conditions: "
+                  "[{type: ReplicaFailure, status: 'True'}]}",
+         HEALTH_PROGRESSING, "cannot be created"},
+        {REPLICAS "status: {" SEEN LABELLED "availableReplicas: 2, readyReplicas: 2}",
+         HEALTH_CURRENT, ""},
+        {CRD "status: {conditions: [{type: Established, status: 'False', reason: Installing}]}",
+         HEALTH_PROGRESSING, "not Established yet"},
+        {CRD "status: {conditions: [{type: Established, status: 'False', reason: Broken, message: "
+             "it is broken}]}",
+         HEALTH_FAILED, "it is broken"},
         {BUDGET, HEALTH_PROGRESSING, "not yet observed"},
         {BUDGET "status: {observedGeneration: 1}", HEALTH_CURRENT, ""},
         {API, HEALTH_PROGRESSING, "not Available"},

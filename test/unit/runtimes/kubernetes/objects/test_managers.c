@@ -12,6 +12,8 @@
     ",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:" field "\":{}}}"
 #define MINE ENTRY(OURS, "Apply", "", "mine")
 
+static const struct managers_taking people = {.from = MANAGERS_PEOPLE};
+
 static void takes_what_flux_takes(void)
 {
     static const struct {
@@ -63,7 +65,7 @@ static void takes_what_flux_takes(void)
             str_printf("%s %s %s", rows[i].manager, rows[i].operation, rows[i].more);
         _cleanup_value_ const struct value *entries = stage_value(text);
         _cleanup_value_ const struct value *expected = stage_value("{\"f:mine\":{},\"f:x\":{}}");
-        _cleanup_value_ const struct value *taken = managers_take(entries, OURS);
+        _cleanup_value_ const struct value *taken = managers_take(entries, OURS, &people);
 
         EXPECT_INT(taken != NULL, rows[i].is_taken, note);
         if (!taken)
@@ -119,11 +121,11 @@ static void unites_all_in_one_entry(void)
         _cleanup_value_ const struct value *entries = stage_value(rows[i].entries);
         _cleanup_value_ const struct value *expected =
             rows[i].taken ? stage_value(rows[i].taken) : NULL;
-        _cleanup_value_ const struct value *taken = managers_take(entries, OURS);
+        _cleanup_value_ const struct value *taken = managers_take(entries, OURS, &people);
 
         EXPECT(expected ? value_equal(taken, expected) : !taken, rows[i].note);
     }
-    EXPECT(!managers_take(NULL, OURS), "none");
+    EXPECT(!managers_take(NULL, OURS, &people), "none");
 }
 
 static void finds_our_fields(void)
@@ -175,8 +177,9 @@ static void foresees_what_goes(void)
         _cleanup_value_ const struct value *applied = stage_value(after);
         _cleanup_value_ const struct value *expected =
             rows[i].left ? stage_value(rows[i].left) : NULL;
-        _cleanup_value_ const struct value *taken = managers_take(entries, OURS), *fields = NULL;
-        _cleanup_value_ const struct value *left = managers_prune(applied, taken, OURS);
+        _cleanup_value_ const struct value *taken = managers_take(entries, OURS, &people),
+                                           *fields = NULL;
+        _cleanup_value_ const struct value *left = managers_prune(applied, taken, OURS, &people);
 
         EXPECT_INT(left != NULL, expected != NULL, rows[i].note);
         fields = value_without(left, "metadata");
@@ -220,7 +223,7 @@ static void what_was_taken_over_is_not_what_we_had(void)
 {
     _cleanup_value_ const struct value *live = stage_value(
         "[" ENTRY("kubectl-edit", "Update", "", "mine") "," ENTRY(OURS, "Apply", "", "x") "]");
-    _cleanup_value_ const struct value *taken = managers_take(live, OURS);
+    _cleanup_value_ const struct value *taken = managers_take(live, OURS, &people);
     _cleanup_value_ const struct value *marked = managers_mark(taken, OURS);
     _cleanup_free_ char *digest = managers_digest(taken, OURS);
     _cleanup_free_ char *of_marked = managers_digest(marked, OURS);
@@ -275,7 +278,7 @@ static void what_people_say_to_the_operator_stays_theirs(void)
         _cleanup_value_ const struct value *entries = stage_value(rows[i].entries);
         _cleanup_value_ const struct value *expected =
             rows[i].taken ? stage_value(rows[i].taken) : NULL;
-        _cleanup_value_ const struct value *taken = managers_take(entries, OURS);
+        _cleanup_value_ const struct value *taken = managers_take(entries, OURS, &people);
         _cleanup_free_ char *digest = managers_digest(entries, OURS);
 
         EXPECT(expected ? value_equal(taken, expected) : !taken, rows[i].note);
@@ -287,7 +290,7 @@ static void what_stays_theirs_is_not_pruned(void)
 {
     _cleanup_value_ const struct value *entries = stage_value("[" MINE "," META(
         "kubectl-patch", "Update", "\"f:annotations\":{\"f:a\":{}," GUARD "}," FINALIZER) "]");
-    _cleanup_value_ const struct value *taken = managers_take(entries, OURS);
+    _cleanup_value_ const struct value *taken = managers_take(entries, OURS, &people);
     _cleanup_value_ const struct value *object = stage_value(
         "{\"mine\":1,\"metadata\":{\"finalizers\":[\"a/b\"],"
         "\"annotations\":{\"a\":\"1\",\"api.kusion.io/deletion-guard\":\"disabled\"}}}");
@@ -297,7 +300,7 @@ static void what_stays_theirs_is_not_pruned(void)
     _cleanup_value_ const struct value *metadata =
         value_with(value_get(object, "metadata"), "managedFields", entries);
     _cleanup_value_ const struct value *applied = value_with(object, "metadata", metadata);
-    _cleanup_value_ const struct value *left = managers_prune(applied, taken, OURS);
+    _cleanup_value_ const struct value *left = managers_prune(applied, taken, OURS, &people);
     _cleanup_value_ const struct value *kept =
         value_without(value_get(left, "metadata"), "managedFields");
 
@@ -337,8 +340,82 @@ static void finds_who_took_a_field(void)
     }
 }
 
+/* On adoption, what the tool had that applied the object before. */
+static void an_adoption_takes_what_tools_had(void)
+{
+    static const struct {
+        const char *manager, *operation, *version;
+        bool is_taken;
+    } rows[] = {
+        {"helm", "Update", "apps/v1", true},
+        {"helm", "Apply", "apps/v1", true},
+        {"kusion", "Update", "apps/v1", true},
+        {"argocd-controller", "Apply", "apps/v1", true},
+        {"argocd-controller", "Update", "argoproj.io/v1alpha1", false},
+        {"kustomize-controller", "Apply", "apps/v1", true},
+        {"kustomize-controller", "Update", "source.toolkit.fluxcd.io/v1", false},
+        {"helm-controller", "Update", "apps/v1", true},
+        {"kapp-server", "Apply", "apps/v1", true},
+        {"Terraform", "Apply", "apps/v1", true},
+        {"pulumi-kubernetes-1a2b", "Apply", "apps/v1", true},
+        {"kubectl", "Update", "apps/v1", true},
+        {"kube-controller-manager", "Update", "apps/v1", false},
+        {"helm-like", "Update", "apps/v1", false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const struct managers_taking tools = {.from = MANAGERS_TOOLS};
+        const struct managers_taking ours = {.from = MANAGERS_OURS};
+        _cleanup_free_ char *text =
+            str_printf("[{\"manager\":\"%s\",\"operation\":\"%s\",\"apiVersion\":\"%s\","
+                       "\"fieldsV1\":{\"f:x\":{}}}]",
+                       rows[i].manager, rows[i].operation, rows[i].version);
+        _cleanup_value_ const struct value *entries = stage_value(text);
+        _cleanup_value_ const struct value *taken = managers_take(entries, OURS, &tools);
+        _cleanup_value_ const struct value *left = managers_take(entries, OURS, &ours);
+
+        EXPECT_INT(taken != NULL, rows[i].is_taken, text);
+        EXPECT(!left, text);
+    }
+}
+
+/* What others have of it stays theirs, and we have nothing of it any more. */
+static void what_is_ignored_is_given_up_and_not_taken(void)
+{
+    static const struct {
+        const char *note, *entries, *taken; /* NULL: nothing */
+    } rows[] = {
+        {"ours has it", "[" ENTRY(OURS, "Apply", "", "mine\":{},\"f:skip") "]", "[" MINE "]"},
+        {"ours does not", "[" MINE "]", NULL},
+        {"a person has it alone", "[" MINE "," ENTRY("kubectl-edit", "Update", "", "skip") "]",
+         NULL},
+        {"a person has more",
+         "[" MINE "," ENTRY("kubectl-edit", "Update", "", "a\":{},\"f:skip") "]",
+         "[" ENTRY(OURS, "Apply", "", "mine\":{},\"f:a") "," ENTRY("kubectl-edit", "Update", "",
+                                                                   "skip") "]"},
+    };
+    _cleanup_value_ const struct value *list = stage_value("[{\"paths\":[\"/skip\"]}]");
+    _cleanup_value_ const struct value *object =
+        stage_value("{\"apiVersion\":\"v1\",\"kind\":\"A\",\"metadata\":{\"name\":\"a\"}}");
+    struct check unreported = {0};
+    _cleanup_(ignore_free_p) struct ignore *ignore = ignore_read(list, &unreported);
+    struct managers_taking taking = {.from = MANAGERS_PEOPLE};
+
+    ignore_find(ignore, object, NULL, NULL, &taking.ignored);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *entries = stage_value(rows[i].entries);
+        _cleanup_value_ const struct value *expected =
+            rows[i].taken ? stage_value(rows[i].taken) : NULL;
+        _cleanup_value_ const struct value *taken = managers_take(entries, OURS, &taking);
+
+        EXPECT(expected ? taken && value_equal(taken, expected) : !taken, rows[i].note);
+    }
+    ignored_done(&taking.ignored);
+}
+
 SUITE(kube_managers, TEST(takes_what_flux_takes), TEST(unites_all_in_one_entry),
       TEST(finds_our_fields), TEST(foresees_what_goes), TEST(the_digest_tells_what_they_have),
       TEST(what_was_taken_over_is_not_what_we_had),
       TEST(what_people_say_to_the_operator_stays_theirs), TEST(what_stays_theirs_is_not_pruned),
-      TEST(finds_who_took_a_field))
+      TEST(finds_who_took_a_field), TEST(an_adoption_takes_what_tools_had),
+      TEST(what_is_ignored_is_given_up_and_not_taken))

@@ -1,0 +1,79 @@
+/*
+ * Specs that wait for Specs: which one depends on which (`dependsOn`), who has become ready in
+ * which generation, and who is to be looked at when that changes.
+ *
+ * A Spec is known by its reconciles: each reads it, and notes what it depends on and how far it is.
+ * So shortly after a start not all is known. Nothing is known of Specs that this process does not
+ * watch.
+ *
+ * A Spec that is held (it waits) is put into the queue when one that it depends on is listed, gets
+ * another generation, becomes ready or goes; and when a Spec that depends on it goes, or what is
+ * between them changes, as a cycle may be closed or opened by that.
+ *
+ * Thread-safe.
+ */
+#ifndef CONTROLLER_DESK_DEPENDENCIES_H
+#define CONTROLLER_DESK_DEPENDENCIES_H
+
+#include "engine/base/limits.h"
+#include "engine/store.h"
+
+struct desk;
+
+/* As the Spec was read. Nothing is noted of one that is not listed. */
+struct desk_needs {
+    const struct spec_key *on;
+    size_t count;
+    const char *user; /* that it acts as; NULL: the operator itself */
+};
+void desk_note_needs(struct desk *desk, const struct spec_key *spec,
+                     const struct desk_needs *needs);
+
+/* This generation has become ready, and is not held by a Rollback or a Destroy. 0: none is. */
+void desk_note_ready_generation(struct desk *desk, const struct spec_key *spec, const char *uid,
+                                int64_t generation);
+
+/* What is known of a Spec that another one depends on. */
+struct desk_readiness {
+    bool is_listed;
+    int64_t generation; /* the one that has become ready; 0: none, or it is not known */
+    const char *reason; /* of its condition Ready, as a label; NULL: not known */
+};
+struct desk_readiness desk_readiness_of(struct desk *desk, const struct spec_key *spec,
+                                        const char *uid);
+
+/* The Spec waits, or does not any more. To be set before it is looked at what it waits for. */
+void desk_set_held(struct desk *desk, const struct spec_key *spec, bool is_held);
+
+#define DESK_CYCLE 16 /* Specs of a cycle that are named at most */
+
+/* Keys "namespace/name"; free() each. */
+struct desk_path {
+    char *keys[DESK_CYCLE];
+    size_t count;
+    bool is_cut; /* it is longer */
+};
+void desk_path_done(struct desk_path *path);
+
+/* A shortest way from `from` to `to`, both included, along what they depend on. False: there is
+ * none. */
+bool desk_find_path(struct desk *desk, const struct spec_key *from, const struct spec_key *to,
+                    struct desk_path *ret);
+
+/* A Spec that depends on another one. */
+struct desk_dependent {
+    char *namespace_name, *name; /* owned */
+    char *user;                  /* owned; that it acts as, or NULL */
+    bool is_deleting;
+};
+struct desk_dependents {
+    struct desk_dependent *items;
+    size_t count, capacity;
+    bool is_complete; /* false: a Spec of that namespace is being deleted, and was not read yet */
+};
+/* Those that are listed. Without those on which it depends itself. */
+void desk_dependents_of(struct desk *desk, const struct spec_key *spec,
+                        struct desk_dependents *ret);
+void desk_dependents_done(struct desk_dependents *dependents);
+
+#endif

@@ -1,0 +1,134 @@
+#include "controller/reconcile/dependents.h"
+
+#include "controller/desk/dependencies.h"
+#include "controller/reconcile/api.h"
+#include "controller/reconcile/sight.h"
+#include "engine/base/str.h"
+#include "engine/base/timestamp.h"
+
+#define REASON   "DependentsExist"
+#define NAMED    3
+#define TOGETHER 2000 /* ms: Specs that are deleted together are deleted one after the other */
+#define AGAIN    1000 /* ms, until that is over */
+
+static int64_t deleting_for(const struct run *run)
+{
+    const struct clock_source *clock = run->context->clock;
+    const char *since =
+        value_string(value_path(run->object, "metadata", "deletionTimestamp", NULL));
+
+    return since ? clock->now(clock) - timestamp_parse(since) : 0;
+}
+
+static bool is_own(const struct run *run, const struct desk_dependent *dependent)
+{
+    return str_equal(dependent->namespace_name, run->subject.key.namespace_name);
+}
+
+/* Its account may read this Spec. What cannot be asked now is asked again: it counts. */
+static bool may_name(const struct run *run, const struct desk_dependent *dependent)
+{
+    return !dependent->user || !sight_is_denied(sight_get(run, &run->subject.key, dependent->user,
+                                                          KUBE_METADATA, NULL, NULL));
+}
+
+struct look {
+    struct buf names;
+    size_t count, n_foreign; /* that it waits for */
+    bool is_unsure;          /* others may be about to be deleted, too, or be known in a moment */
+};
+
+static void add_name(struct look *look, const struct run *run,
+                     const struct desk_dependent *dependent)
+{
+    look->count++;
+    if (!is_own(run, dependent))
+        look->n_foreign++;
+    else if (look->count - look->n_foreign <= NAMED)
+        buf_printf(&look->names, "%s%s", look->names.length ? ", " : "", dependent->name);
+}
+
+static void look_at(struct look *look, const struct run *run,
+                    const struct desk_dependent *dependent)
+{
+    bool is_overdue = !is_own(run, dependent) && deleting_for(run) >= run->policy.timeout;
+
+    if (is_overdue || (!is_own(run, dependent) && !may_name(run, dependent)))
+        return;
+    if (dependent->is_deleting)
+        add_name(look, run, dependent);
+    else if (deleting_for(run) < TOGETHER)
+        look->is_unsure = true;
+}
+
+/* Once: at the first look at the deletion. */
+static void tell(const struct run *run, const struct desk_dependents *dependents)
+{
+    for (size_t i = 0; i < dependents->count; i++) {
+        const struct desk_dependent *each = &dependents->items[i];
+        _cleanup_free_ char *message = NULL;
+
+        if (each->is_deleting || !is_own(run, each))
+            continue;
+        message = str_printf("is being deleted, and the Spec %s depends on it", each->name);
+        run_event(run, EVENT_WARNING, REASON, message);
+    }
+}
+
+static char *describe(const struct look *look)
+{
+    size_t named = look->count - look->n_foreign;
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "waits until Specs that depend on it are deleted: %s",
+               look->names.length ? look->names.data : "");
+    if (named > NAMED)
+        buf_printf(&text, " and %zu more", named - NAMED);
+    if (look->n_foreign)
+        buf_printf(&text, "%s%zu of other namespaces, for `timeout` at most", named ? "; " : "",
+                   look->n_foreign);
+    return buf_take(&text);
+}
+
+static int say(struct run *run, const struct look *look, struct error *error)
+{
+    _cleanup_free_ char *message = describe(look);
+    struct run_status status = {
+        .verdict = {"Unknown", REASON, message, PROGRESS_RECONCILING, run_last(run).healthy}};
+
+    return run_write_status(run, &status, error);
+}
+
+static int64_t next_look(const struct run *run, const struct look *look)
+{
+    int64_t left = run->policy.timeout - deleting_for(run);
+
+    return look->n_foreign && left < run->policy.interval ? left : run->policy.interval;
+}
+
+int dependents_await(struct attempt *attempt, struct reconcile_result *result, struct error *error)
+{
+    struct run *run = &attempt->run;
+    struct look look = {.names = BUF_INIT};
+    struct desk_dependents dependents;
+    int r = 0;
+
+    desk_set_held(run->context->desk, &run->subject.key, true);
+    desk_dependents_of(run->context->desk, &run->subject.key, &dependents);
+    look.is_unsure = !dependents.is_complete;
+    for (size_t i = 0; i < dependents.count; i++)
+        look_at(&look, run, &dependents.items[i]);
+    if (look.count)
+        r = say(run, &look, error);
+    else if (!look.is_unsure)
+        tell(run, &dependents);
+    *result = (struct reconcile_result){.kind = RECONCILE_AFTER,
+                                        .after = look.is_unsure ? AGAIN : next_look(run, &look),
+                                        .priority = WORKQUEUE_CHANGE};
+    r = r < 0 ? r : look.count || look.is_unsure;
+    if (r == 0)
+        desk_set_held(run->context->desk, &run->subject.key, false);
+    desk_dependents_done(&dependents);
+    buf_done(&look.names);
+    return r;
+}

@@ -1,0 +1,186 @@
+#include "engine/spec/secret_ref.h"
+
+#include <string.h>
+
+#include "engine/base/base64.h"
+#include "engine/base/str.h"
+#include "engine/base/utf8.h"
+
+#define PREFIX_LENGTH (sizeof(SECRET_REF_PREFIX) - 1)
+#define IN_BASE64     "cmVmOi8v" /* of SECRET_REF_PREFIX, whatever follows */
+#define VERSION_QUERY "version="
+
+/* ---- Finding them ---- */
+
+bool secret_ref_is(const struct value *value)
+{
+    const char *text = value_string(value);
+
+    return text && str_has_prefix(text, SECRET_REF_PREFIX);
+}
+
+bool secret_ref_has_data(const struct value *attributes)
+{
+    return str_equal(value_get_string(attributes, "kind"), "Secret") &&
+           str_equal(value_get_string(attributes, "apiVersion"), "v1");
+}
+
+char *secret_ref_text(const struct value *value, bool is_data)
+{
+    _cleanup_buf_ struct buf decoded = BUF_INIT;
+    size_t length = 0;
+    const char *text = value_string_n(value, &length);
+
+    if (!text)
+        return NULL;
+    if (str_has_prefix(text, SECRET_REF_PREFIX))
+        return str_new_n(text, length);
+    if (is_data && str_has_prefix(text, IN_BASE64) && base64_decode(&decoded, text, length))
+        return buf_take(&decoded);
+    return NULL;
+}
+
+static bool is_reference(const struct value *value, bool is_data)
+{
+    _cleanup_free_ char *text = secret_ref_text(value, is_data);
+
+    return text != NULL;
+}
+
+static bool is_within(const struct value *value, bool is_data, bool is_secret)
+{
+    if (is_reference(value, is_data))
+        return true;
+    for (size_t i = 0; i < value_count(value); i++) {
+        size_t length = 0;
+        const char *key = value_member_key(value, i, &length);
+
+        if (is_within(value_child(value, i), is_data || (is_secret && str_equal(key, "data")),
+                      false))
+            return true;
+    }
+    return false;
+}
+
+bool secret_ref_is_within(const struct value *value)
+{
+    return is_within(value, false, secret_ref_has_data(value));
+}
+
+/* ---- Reading one ---- */
+
+static int refuse(const char *text, const char *why, struct error *error)
+{
+    _cleanup_free_ char *shown = utf8_show(text);
+
+    return err_set(error, ERR_INVALID, "InvalidReference", "\"%s\" %s", shown, why);
+}
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes in place. False: a % without two digits, or what is no text. */
+static bool decode(char *text)
+{
+    char *to = text;
+
+    for (const char *at = text; *at; at++) {
+        int high, low;
+
+        if (*at != '%') {
+            *to++ = *at;
+            continue;
+        }
+        high = digit(at[1]);
+        low = high < 0 ? -1 : digit(at[2]);
+        if (low < 0)
+            return false;
+        *to++ = (char)(high << 4 | low);
+        at += 2;
+    }
+    *to = '\0';
+    for (const char *at = text; *at; at++)
+        if ((unsigned char)*at < 0x20 || *at == 0x7f)
+            return false;
+    return utf8_valid(text, strlen(text)) == strlen(text);
+}
+
+/* One segment of a path: a provider's address is made of it. */
+static bool is_segment(const char *text, size_t length)
+{
+    _cleanup_free_ char *segment = str_new_n(text, length);
+
+    return length && decode(segment) && *segment && !strchr(segment, '/') &&
+           !str_equal(segment, ".") && !str_equal(segment, "..");
+}
+
+static bool are_segments(const char *path)
+{
+    for (const char *at = path;; at++) {
+        size_t length = strcspn(at, "/");
+
+        if (!is_segment(at, length))
+            return false;
+        at += length;
+        if (!*at)
+            return true;
+    }
+}
+
+/* "version=V"; NULL: it is none. */
+static char *version_of(const char *query)
+{
+    _cleanup_free_ char *version = NULL;
+
+    if (!str_has_prefix(query, VERSION_QUERY))
+        return NULL;
+    version = str_new(query + strlen(VERSION_QUERY));
+    if (!*version || strpbrk(version, "&=#") || !decode(version) || strchr(version, ' '))
+        return NULL;
+    return TAKE(version);
+}
+
+int secret_ref_parse(const char *text, struct secret_ref *ret, struct error *error)
+{
+    _cleanup_free_ char *path = NULL;
+    const char *start = text + PREFIX_LENGTH, *query;
+    char *slash;
+
+    *ret = (struct secret_ref){0};
+    if (!str_has_prefix(text, SECRET_REF_PREFIX))
+        return refuse(text, "does not begin with " SECRET_REF_PREFIX, error);
+    if (strlen(text) > SECRET_REF_BYTES)
+        return err_set(error, ERR_INVALID, "InvalidReference",
+                       "a reference has %zu bytes, %d at most", strlen(text), SECRET_REF_BYTES);
+    query = strchrnul(start, '?');
+    path = str_new_n(start, (size_t)(query - start));
+    if (!are_segments(path) || strchr(path, '#'))
+        return refuse(text,
+                      "is no reference to a secret: " SECRET_REF_PREFIX
+                      "NAME/PROPERTY, or " SECRET_REF_PREFIX "NAME/PROPERTY?version=V",
+                      error);
+    if (*query && !(ret->version = version_of(query + 1)))
+        return refuse(text, "may have ?version=V after the property, and nothing else", error);
+    slash = strrchr(path, '/');
+    if (slash) {
+        ret->property = str_new(slash + 1);
+        decode(ret->property);
+        *slash = '\0';
+    }
+    decode(path);
+    ret->name = TAKE(path);
+    return 0;
+}
+
+void secret_ref_done(struct secret_ref *ref)
+{
+    free(ref->name);
+    free(ref->property);
+    free(ref->version);
+    *ref = (struct secret_ref){0};
+}

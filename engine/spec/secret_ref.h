@@ -1,0 +1,43 @@
+/*
+ * References to secrets, in Kusion's words: a string `ref://NAME[/MORE…]/PROPERTY[?version=V]`
+ * stands for a value that a secret store has (`secretStore` of the Spec).
+ *
+ * The last segment is the property. `ref://NAME` is the whole secret, as JSON. Segments are decoded
+ * from %XX. The reference must be the whole string.
+ *
+ * In `data` of a Secret of Kubernetes a reference stands for the Base64 of the value. There it may
+ * be written in Base64 itself (cmVmOi8v…), as Kusion writes it.
+ */
+#ifndef ENGINE_SPEC_SECRET_REF_H
+#define ENGINE_SPEC_SECRET_REF_H
+
+#include <stdbool.h>
+
+#include "engine/base/error.h"
+#include "engine/base/value.h"
+
+#define SECRET_REF_PREFIX "ref://"
+#define SECRET_REF_BYTES  1024 /* of one reference */
+
+struct secret_ref {
+    char *name;     /* "team/db", decoded */
+    char *property; /* NULL: the whole secret */
+    char *version;  /* NULL: the newest */
+};
+
+/* A string that begins with SECRET_REF_PREFIX. */
+bool secret_ref_is(const struct value *value);
+/* Whether a resource with these attributes has such `data`. */
+bool secret_ref_has_data(const struct value *attributes);
+/* The text of a reference, to free(), as it stands in `data` or (is_data false) elsewhere. NULL:
+ * the value is none. */
+char *secret_ref_text(const struct value *value, bool is_data);
+
+/* ERR_INVALID InvalidReference. *ret: secret_ref_done(). */
+int secret_ref_parse(const char *text, struct secret_ref *ret, struct error *error);
+void secret_ref_done(struct secret_ref *ref);
+
+/* Whether a resource's attributes (with its `data`), or another value, have a reference. */
+bool secret_ref_is_within(const struct value *value);
+
+#endif

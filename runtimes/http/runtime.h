@@ -1,0 +1,50 @@
+/*
+ * The HTTP runtime: implements engine/runtime.h for things behind REST APIs. A resource says itself
+ * by which requests its thing is read, created, updated and deleted (description.h).
+ *
+ *   description   the extensions of a resource, checked and taken apart
+ *   fill          paths and bodies, filled with values
+ *   select        the thing in an answer
+ *   compare       what of a thing is compared with its attributes
+ *   hosts         to which hosts there may be connections
+ *   server        a connection: its address, its credentials
+ *   exchange      a request and its answer
+ *   thing         reading a thing
+ *   plan, apply   the life of a resource (session.h)
+ *
+ * A server cannot list what is ours: State is the authority. A thing is known by its place (the
+ * path that reads it, and what `where` looks for) or by an id that the server gave it. What was
+ * begun, and not answered, is looked for by the place; where there is none but the id, it is held.
+ */
+#ifndef RUNTIMES_HTTP_RUNTIME_H
+#define RUNTIMES_HTTP_RUNTIME_H
+
+#include "engine/runtime.h"
+#include "runtimes/io/http_hosts.h"
+
+#define HTTP_RUNTIME_TYPE "HTTP"
+
+/* An object of the cluster with credentials. */
+struct http_secret_query {
+    const char *namespace_name;
+    const char *account; /* with whose rights it is read; NULL: the operator's own */
+    bool is_config_map;
+    const char *name;
+};
+
+/* Borrowed; lives longer than the runtime. */
+struct http_runtime_config {
+    const struct http_hosts *hosts;
+    /* Reads the data of a Secret or a ConfigMap, decoded: an object of strings; a reference.
+     * ERR_NOT_FOUND, ERR_FORBIDDEN, or what may pass. */
+    int (*read_secret)(void *arg, const struct http_secret_query *query,
+                       const struct runtime_call *call, const struct value **ret,
+                       struct error *error);
+    void *read_secret_arg;
+};
+
+/* ERR_INTERNAL: no thread for the requests. */
+int http_runtime_new(const struct http_runtime_config *config, struct runtime **ret,
+                     struct error *error);
+
+#endif

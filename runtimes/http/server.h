@@ -1,0 +1,47 @@
+/*
+ * A server as a resource connects to it: its address, the CAs that it is verified by, and the
+ * credentials that every request carries.
+ *
+ * Credentials come from Secrets of the Spec's namespace, which are read with the rights of its
+ * ServiceAccount. They are here and in requests alone, and are hidden in all errors. A server is
+ * immutable and reference-counted: steps keep theirs. Thread-safe.
+ */
+#ifndef RUNTIMES_HTTP_SERVER_H
+#define RUNTIMES_HTTP_SERVER_H
+
+#include <stdatomic.h>
+
+#include "runtimes/http/description.h"
+#include "runtimes/http/runtime.h"
+#include "runtimes/io/http.h"
+
+/* Whose servers they are. Borrowed. */
+struct rest_server_owner {
+    const struct http_runtime_config *config;
+    struct http_loop *loop;
+    const char *namespace_name;
+    const char *account; /* or NULL */
+    bool is_foreign;     /* it gets no credentials */
+};
+
+struct rest_server {
+    atomic_uint refs;
+    struct http_client *client;
+    char **headers; /* n_headers; secret */
+    size_t n_headers;
+    const struct value *secrets; /* an array of sensitive strings */
+};
+
+/* ERR_FORBIDDEN HostNotAllowed, AccessDenied; ERR_INVALID InvalidAddress, SecretNotFound;
+ * ERR_UNSUPPORTED: an owner that is foreign needs credentials. */
+int rest_server_new(const struct rest_server_owner *owner,
+                    const struct http_description *description, const struct runtime_call *call,
+                    struct rest_server **ret, struct error *error);
+struct rest_server *rest_server_ref(struct rest_server *server);
+void rest_server_unref(struct rest_server *server);
+DEFINE_CLEANUP(struct rest_server *, rest_server_unref)
+
+/* Hides the credentials in an error. */
+void rest_server_redact(const struct rest_server *server, struct error *error);
+
+#endif

@@ -1,0 +1,75 @@
+"""With KUSION_E2E_STORE (postgres, s3 or apache) every operator of the end-to-end tests keeps State, sealed, on a real
+server of that kind in place of ConfigMaps (hack/soak stores), with the Releases that tell of operations. A test that
+reads State or Releases from the API server is skipped there, from where it does so. A test that names a store by itself has its own."""
+
+import atexit
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from kusion_e2e.servers import Servers
+
+KIND = os.environ.get("KUSION_E2E_STORE")
+
+
+class _Backend:
+    """The servers of this run, and a place on them for each namespace of State."""
+
+    def __init__(self):
+        self.servers = Servers(f"e2e-store-{os.getpid()}")
+        atexit.register(self.servers.down)
+        self.server = self.servers.get(KIND)
+        self.places = {}
+        self.keys = Path(tempfile.mkdtemp(prefix="kusion-keys-"))
+        for name, content in (("k1", os.urandom(32)), ("current", b"k1")):
+            (self.keys / name).write_bytes(content)
+            (self.keys / name).chmod(0o400)
+
+    def flags(self, state):
+        if state not in self.places:
+            self.places[state] = self.server.new_place()
+        return ["--state-backend", self.places[state], f"--state-key=file:{self.keys}"]
+
+
+_backend = None
+
+
+def backend():
+    global _backend
+    _backend = _backend or _Backend()
+    return _backend
+
+
+def flags(state, given=()):
+    """What an operator with this namespace of State needs, unless its flags name a store."""
+    if not KIND or any(flag.startswith(("--state-backend", "--state-dir")) for flag in given):
+        return []
+    return backend().flags(state)
+
+
+def forget(state):
+    """The next operator finds an empty place."""
+    if KIND:
+        backend().places.pop(state, None)
+
+
+def listed(program, cluster, state):
+    """Lines of `state list`, one for each State."""
+    command = [program, "state", "list", "--kubeconfig", str(cluster.kubeconfig), "--state-namespace", state]
+    done = subprocess.run([*command, *flags(state)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return [line for line in done.stdout.splitlines() if "  revision " in line]
+
+
+def content(state):
+    """All that the server has, as text."""
+    return backend().server.content(backend().places[state])
+
+
+def need_objects():
+    """Of State, or Releases, at the API server."""
+    if KIND:
+        pytest.skip("reads State or Releases from the API server")

@@ -1,0 +1,311 @@
+"""Accidents that other tools had, one test for each: what happened there, and that it does not happen here.
+The number is that of the tool's issue. A test that is named so stays, whatever else tests the same."""
+
+import base64
+import json
+
+import pytest
+
+from kusion_e2e.controller import Controller
+from kusion_e2e.kinds import create, new_release, path_of
+from kusion_e2e.specs import Spec, config_map, held, resource
+from kusion_e2e.wait import eventually
+
+GROUP = "admissionregistration.k8s.io/v1"
+POLICIES = f"/apis/{GROUP}/validatingadmissionpolicies"
+BINDINGS = f"/apis/{GROUP}/validatingadmissionpolicybindings"
+
+
+@pytest.fixture(scope="module")
+def at_work(state_namespace):
+    """With as many Specs at once as kustomize-controller#1111 had."""
+    controller = Controller(state_namespace, flags=["--concurrent", "20"]).wait_leading()
+    yield controller
+    assert controller.stop() == 0
+
+
+class Team:
+    """A namespace with a Spec."""
+
+    def __init__(self, cluster, namespace):
+        self.cluster, self.namespace = cluster, namespace
+        self.spec = Spec(cluster, namespace)
+
+    def path(self, name, plural="configmaps", group="/api/v1"):
+        return f"{group}/namespaces/{self.namespace}/{plural}/{name}"
+
+    def get(self, *place, **more):
+        answer = self.cluster.api.get(self.path(*place, **more))
+        return answer.object if answer.ok else None
+
+    def config(self, name, depends_on=(), **data):
+        return config_map(name, self.namespace, data or {"a": "b"}, depends_on=depends_on)
+
+    def apply(self, *resources, **fields):
+        self.spec.apply(list(resources), **{"retryInterval": "1s", **fields})
+        return self
+
+
+@pytest.fixture
+def team(controlled, tenant):
+    return Team(controlled, tenant)
+
+
+@pytest.fixture
+def refusal(controlled, tenant):
+    """Deletions of the ConfigMap `stays` are refused; ends when it is called."""
+    controlled.api.create(POLICIES, {
+        "apiVersion": GROUP, "kind": "ValidatingAdmissionPolicy", "metadata": {"name": tenant},
+        "spec": {"failurePolicy": "Fail",
+                 "matchConstraints": {"resourceRules": [{"apiGroups": [""], "apiVersions": ["v1"],
+                                                         "operations": ["DELETE"], "resources": ["configmaps"]}]},
+                 "validations": [{"expression": "oldObject.metadata.name != 'stays'",
+                                  "message": "it is not to be deleted"}]}}).must()
+    controlled.api.create(BINDINGS, {
+        "apiVersion": GROUP, "kind": "ValidatingAdmissionPolicyBinding", "metadata": {"name": tenant},
+        "spec": {"policyName": tenant, "validationActions": ["Deny"],
+                 "matchResources": {"namespaceSelector": {
+                     "matchLabels": {"kubernetes.io/metadata.name": tenant}}}}}).must()
+
+    def end():
+        controlled.api.delete(f"{BINDINGS}/{tenant}")
+        controlled.api.delete(f"{POLICIES}/{tenant}")
+
+    path = f"/api/v1/namespaces/{tenant}/configmaps/stays"
+    probe = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "stays", "namespace": tenant}}
+    controlled.api.create(path.rpartition("/")[0], probe).must()
+    eventually(lambda: not controlled.api.delete(f"{path}?dryRun=All").ok)
+    yield end
+    end()
+
+
+def deployment(namespace, **fields):
+    return resource({"apiVersion": "apps/v1", "kind": "Deployment",
+                     "metadata": {"name": "web", "namespace": namespace},
+                     "spec": {"selector": {"matchLabels": {"app": "web"}},
+                              "template": {"metadata": {"labels": {"app": "web"}},
+                                           "spec": {"containers": [{"name": "c", "image": "i"}]}}, **fields}})
+
+
+def test_kustomize_controller_734_an_invalid_change_with_force_deletes_nothing(team):
+    """Invalid and Conflict were taken for "immutable", and the object was deleted."""
+    team.apply(deployment(team.namespace), force=True).spec.wait("True")
+    uid = team.get("web", "deployments", "/apis/apps/v1")["metadata"]["uid"]
+    for wrong in ({"replicas": -1}, {"strategy": {"type": "Nonsense"}}):
+        ready = team.apply(deployment(team.namespace, **wrong), force=True).spec.wait("False")
+        assert ready["reason"] == "Invalid", ready
+        assert team.get("web", "deployments", "/apis/apps/v1")["metadata"]["uid"] == uid
+    team.spec.delete()
+
+
+def test_kubevela_7278_there_and_back_quickly_deletes_nothing(team):
+    """A, then B, then A again: everything was deleted while the status said healthy."""
+    team.apply(team.config("a")).spec.wait("True")
+    uid = team.get("a")["metadata"]["uid"]
+    for _ in range(5):
+        team.apply(team.config("b"))
+        team.apply(team.config("a"))
+    team.spec.wait("True")
+    assert team.get("a") and team.get("b") is None
+    assert team.spec.state() == {f"v1:ConfigMap:{team.namespace}:a": team.get("a")["metadata"]["uid"]}
+    assert uid
+    team.spec.delete()
+
+
+def test_pulumi_kubernetes_operator_1233_a_failed_destroy_keeps_the_finalizer(team, refusal):
+    """The finalizer was removed, and what was left was known to nobody."""
+    team.apply(team.config("stays"), team.config("goes")).spec.wait("True")
+    team.cluster.api.delete(team.spec.path).must()
+    eventually(lambda: team.get("goes") is None)
+
+    def told():
+        ready = team.spec.condition()
+        assert ready and "it is not to be deleted" in ready["message"], ready
+        return True
+
+    team.spec.generation = team.spec.get()["metadata"]["generation"]
+    eventually(told)
+    assert team.spec.get()["metadata"]["finalizers"] and team.get("stays")
+    refusal()
+    eventually(lambda: team.spec.get() is None and team.get("stays") is None)
+
+
+def test_kustomize_controller_1664_a_failed_prune_stays_in_the_inventory(team, refusal):
+    """It leaked out, and was never deleted."""
+    team.apply(team.config("stays"), team.config("a")).spec.wait("True")
+    team.apply(team.config("a"), interval="1s").spec.wait("False")
+    stays = f"v1:ConfigMap:{team.namespace}:stays"
+    assert stays in team.spec.state()
+    team.apply(team.config("a", a="2"), interval="1s").spec.wait("False")  # after another change as well
+    assert stays in team.spec.state()
+    refusal()
+    team.spec.wait("True")
+    assert team.get("stays") is None and stays not in team.spec.state()
+    team.spec.delete()
+
+
+def test_kro_1316_tofu_controller_720_a_deletion_looks_up_no_references(team):
+    """It evaluated references to things that had gone, and hung for ever."""
+    first = team.config("first")
+    second = team.config("second", a=f"$kusion_path.{first['id']}.data.a")
+    third = team.config("third", a=f"$kusion_path.{second['id']}.data.a")
+    team.apply(first, second, third).spec.wait("True")
+    for name in ("first", "second"):
+        team.cluster.api.delete(team.path(name)).must()
+    team.spec.delete(seconds=30)
+    assert team.get("third") is None
+
+
+def test_tofu_controller_a_standing_approval_covers_no_other_plan(team):
+    """Plan ids were made from the revision: an approval covered a later, different plan."""
+    team.apply(team.config("a"), approval={"mode": "Manual"})
+
+    def digest():
+        ready = team.spec.condition()
+        plan = team.spec.get()["status"].get("plan") or {}
+        assert ready and ready["reason"] == "AwaitingApproval" and plan.get("digest"), ready
+        return plan["digest"]
+
+    first = eventually(digest)
+    approval = {"mode": "Manual", "approvedPlan": first}
+    team.apply(team.config("a", a="another"), approval=approval)  # approved, and another plan by now
+    assert eventually(digest) != first
+    assert team.get("a") is None
+    team.apply(team.config("a"), approval=approval).spec.wait("True")
+    team.spec.delete()
+
+
+def test_argo_cd_17314_an_unhealthy_apply_does_not_block_the_fix(team):
+    """A sync that waited for health had to end before the next one began."""
+    team.apply(held(team.namespace, "web"), timeout="5m")
+    eventually(lambda: team.get("web", "deployments", "/apis/apps/v1"))
+    eventually(lambda: (team.spec.condition() or {}).get("reason") == "Progressing")
+    team.apply(team.config("fix"), timeout="5m").spec.wait("True", seconds=60)
+    assert team.get("fix") and team.get("web", "deployments", "/apis/apps/v1") is None
+    team.spec.delete()
+
+
+def test_kustomize_controller_1231_one_bad_resource_does_not_hold_back_the_others(team):
+    bad = resource({"apiVersion": "v1", "kind": "Service",
+                    "metadata": {"name": "bad", "namespace": team.namespace}, "spec": {"ports": [{"port": 0}]}})
+    ready = team.apply(bad, *[team.config(f"good-{i}") for i in range(10)]).spec.wait("False")
+    assert bad["id"] in ready["message"]
+    assert all(team.get(f"good-{i}") for i in range(10))
+    team.spec.delete()
+
+
+def test_tofu_controller_271_a_plan_larger_than_an_object_is_kept(team):
+    """A plan of more than 1 MiB could not be stored. Here it is of twice 900 KiB."""
+    def large(letter):
+        return [team.config(f"c{i}", a=letter * (150 << 10)) for i in range(6)]
+
+    team.apply(*large("a")).spec.wait("True")
+    team.apply(*large("b"), approval={"mode": "Manual"})
+
+    def digest():
+        plan = team.spec.get()["status"].get("plan") or {}
+        ready = team.spec.condition()
+        assert ready and ready["reason"] == "AwaitingApproval", ready
+        assert plan.get("update") == 6 and plan["digest"], plan
+        return plan["digest"]
+
+    approved = {"approvedPlan": eventually(digest), "approvedUnseen": True}  # a Release does not show all of it
+    release = path_of("Release", team.namespace, team.spec.releases()[-1]["metadata"]["name"])
+    team.cluster.api.patch(release, {"spec": approved}).must()
+    team.spec.wait("True")
+    assert all(team.get(f"c{i}")["data"]["a"][0] == "b" for i in range(6))
+    team.spec.delete()
+
+
+def test_tofu_controller_712_no_sensitive_value_is_in_a_status(team):
+    canary = "c4nary-712"
+    secret = resource({"apiVersion": "v1", "kind": "Secret",
+                       "metadata": {"name": "s", "namespace": team.namespace}, "stringData": {"p": canary}})
+    # what takes it by a reference is as secret
+    pod = resource({"apiVersion": "v1", "kind": "PodTemplate",
+                    "metadata": {"name": "t", "namespace": team.namespace},
+                    "template": {"spec": {"containers": [{"name": "c", "image": "i", "env": [
+                        {"name": "P", "value": f"$kusion_path.{secret['id']}.data.p"}]}]}}})
+    team.apply(secret, pod).spec.wait("True")
+    secret["attributes"]["stringData"]["p"] = canary + "-again"
+    made = create(team.cluster, team.namespace, new_release(
+        "look", operation="Preview", specRef={"name": "spec"}, resources=[secret, pod])).must().object
+    path = path_of("Release", team.namespace, made["metadata"]["name"])
+    status = eventually(lambda: team.cluster.api.get(path).must().object.get("status", {}).get("results"))
+    del secret["attributes"]["stringData"]  # a failure quotes what was sent
+    secret["attributes"]["data"] = {"p": base64.b64encode(canary.encode()).decode() + "!"}
+    team.apply(secret, pod).spec.wait("False")
+    for text in (status, team.spec.get()["status"], team.spec.releases()[-1]["status"], team.spec.events()):
+        shown = json.dumps(text)
+        assert canary not in shown and "YzRuYXJ5" not in shown, shown
+    team.spec.delete()
+
+
+def test_argo_cd_22797_a_removed_field_goes_and_is_shown(team):
+    """It stayed in the cluster, with no diff shown: another field manager had it, too."""
+    body = config_map("a", team.namespace, {"kept": "1", "removed": "1"})["attributes"]
+    team.cluster.kubectl("apply", "-f", "-", input=json.dumps(body))
+    team.cluster.api.apply(team.path("a"), json.dumps(body), "argocd-controller").must()
+    team.apply(team.config("a", kept="1", removed="1"), interval="1h").spec.wait("True")
+    made = create(team.cluster, team.namespace, new_release(
+        "look", operation="Preview", specRef={"name": "spec"}, resources=[team.config("a", kept="1")])).must().object
+    path = path_of("Release", team.namespace, made["metadata"]["name"])
+    shown = eventually(lambda: team.cluster.api.get(path).must().object.get("status", {}).get("results"))
+    assert [one["path"] for one in shown[0]["fields"]] == ["data.removed"], shown
+    team.apply(team.config("a", kept="1")).spec.wait("True")
+    assert team.get("a")["data"] == {"kept": "1"}
+    team.spec.delete()
+
+
+def test_argo_cd_11074_defaults_are_no_drift(team):
+    """Defaulted fields, and quantities and nulls in another form than the API server's, were reported as
+    drift for ever."""
+    web = deployment(team.namespace, minReadySeconds=None)
+    web["attributes"]["spec"]["template"]["spec"]["containers"] = [{
+        "name": "c", "image": "i", "ports": [{"containerPort": 80}], "env": [],
+        "resources": {"limits": {"cpu": "1000m", "memory": "1024Mi"}},
+        "readinessProbe": {"httpGet": {"port": 80}}}]
+    service = resource({"apiVersion": "v1", "kind": "Service",
+                        "metadata": {"name": "web", "namespace": team.namespace, "labels": None},
+                        "spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}})
+    team.apply(web, service, interval="1s", wait=False).spec.wait("True")
+
+    def written():
+        return [[(one["metadata"]["generation"] if plural == "deployments" else 0,
+                  [entry["time"] for entry in one["metadata"]["managedFields"] if not entry.get("subresource")])]
+                for plural, group in (("deployments", "/apis/apps/v1"), ("services", "/api/v1"))
+                for one in [team.get("web", plural, group)]]
+
+    before, releases = written(), len(team.spec.releases())
+    for check in range(5):
+        stamp = f"check-{check}"
+        team.cluster.api.patch(team.spec.path, {"metadata": {"annotations": {
+            "api.kusion.io/reconcile-requested-at": stamp}}}).must()
+        eventually(lambda: team.spec.get()["status"].get("lastHandledReconcileAt") == stamp)
+    assert written() == before and len(team.spec.releases()) == releases
+    assert not team.spec.get()["status"].get("driftCorrections")
+    team.spec.delete()
+
+
+def peak(process):
+    """KiB that it ever had in memory."""
+    with open(f"/proc/{process.pid}/status", encoding="utf-8") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+def test_kustomize_controller_1111_memory_at_a_concurrency_of_20(controlled, at_work, tenant):
+    """It was 8 GB. Here 20 Specs of 400 KiB are applied at once. (The build under sanitizers takes three
+    times as much, and keeps what was freed.)"""
+    with open(f"/proc/{at_work.process.pid}/maps", encoding="utf-8") as maps:
+        most = (1536 if "libasan" in maps.read() else 256) << 10
+    specs = [Spec(controlled, tenant, name=f"spec-{number}") for number in range(20)]
+    for number, spec in enumerate(specs):
+        spec.apply([config_map(f"c-{number}-{i}", tenant, {"a": "x" * 4000}) for i in range(100)])
+    for spec in specs:
+        spec.wait("True", seconds=300)
+    assert peak(at_work.process) < most
+    for spec in specs:
+        controlled.api.delete(spec.path).must()
+    for spec in specs:
+        eventually(lambda path=spec.path: controlled.api.get(path).code == 404, 300)
+
