@@ -8,7 +8,7 @@ import yaml
 
 from kusion_e2e.kinds import (create, every_field, new_release, new_spec, path_of, schema_of,
                               supported)
-from kusion_e2e.paths import CRDS, ROOT
+from kusion_e2e.paths import CRDS
 
 # The files themselves.
 
