@@ -91,9 +91,9 @@ struct runtime_scope {
                                      the runtime's own */
     const struct value *connection; /* to a platform other than the runtime's own, in the form of
                                      the runtime; or NULL */
-    const char *place;            /* as State has it (runtime_ops.place): where its objects are.
-                                     NULL: on the runtime's own platform, or there are none */
-    const struct value *context;  /* the Spec's `context`, with `contextFrom`; or NULL */
+    const char *place;              /* as State has it (runtime_ops.place): where its objects are.
+                                       NULL: on the runtime's own platform, or there are none */
+    const struct value *context;    /* the Spec's `context`, with `contextFrom`; or NULL */
     struct error context_error;   /* if its code is set, `contextFrom` could not be read: a runtime
                                      that needs the context fails with this */
     const struct value *existing; /* objects to take over, as runtime_foreign.find() gave them:
@@ -372,7 +372,7 @@ struct runtime_ops {
     /* Checks of a Spec's resources of this type, without I/O. Their arg is the runtime. NULL: no
      * checks. */
     const struct spec_checks *check;
-    const struct runtime_foreign *foreign; /* NULL: there is no such document */
+    const struct runtime_foreign *foreign;   /* NULL: there is no such document */
     const struct runtime_follow_ops *follow; /* NULL: what others do is found by checks alone */
     /* May be NULL. Adds the order that follows from the kinds of resources (relations.h). No I/O.
      * */
@@ -382,10 +382,10 @@ struct runtime_ops {
 
     int (*open)(struct runtime *runtime, const struct runtime_scope *scope,
                 const struct runtime_call *call, struct runtime_session **ret, struct error *error);
-    /* May be NULL: there is one platform. What tells the session's platform from others; NULL: it is
-     * the runtime's own. Borrowed from the session. State records it before the first change, and
-     * scope.place has it from then on: open() fails if State has objects of another platform, and a
-     * platform that is found to be another one later is an error, never an absence. Only one
+    /* May be NULL: there is one platform. What tells the session's platform from others; NULL: it
+     * is the runtime's own. Borrowed from the session. State records it before the first change,
+     * and scope.place has it from then on: open() fails if State has objects of another platform,
+     * and a platform that is found to be another one later is an error, never an absence. Only one
      * runtime has this. */
     const char *(*place)(struct runtime_session *session);
     /* Releases the engine's reference; steps and subscriptions keep what they need. Accepts NULL.

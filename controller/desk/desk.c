@@ -129,11 +129,10 @@ struct desk_entry *desk_get(struct desk *desk, enum desk_kind kind, const struct
 static bool is_needed(const struct desk_entry *entry)
 {
     return entry->is_listed || entry->bypassed || entry->attempt || entry->following ||
-           entry->has_landed ||
-           entry->asked || entry->documents_of_spec || entry->knows_recorded || entry->n_recorded ||
-           entry->was_swept || entry->is_collected || entry->n_previews || entry->n_finished ||
-           entry->asks || entry->documents || entry->finished_of || entry->is_surplus ||
-           entry->needs || !LIST_EMPTY(&entry->needed_by);
+           entry->has_landed || entry->asked || entry->documents_of_spec || entry->knows_recorded ||
+           entry->n_recorded || entry->was_swept || entry->is_collected || entry->n_previews ||
+           entry->n_finished || entry->asks || entry->documents || entry->finished_of ||
+           entry->is_surplus || entry->needs || !LIST_EMPTY(&entry->needed_by);
 }
 
 void desk_tidy(struct desk_entry *entry)

@@ -1,7 +1,10 @@
 #include "controller/reconcile/approval.h"
 
+#include <string.h>
+
 #include "controller/reconcile/approval_private.h"
 #include "controller/reconcile/plans.h"
+#include "controller/reconcile/rejection.h"
 #include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/plan/approved_value.h"
@@ -33,6 +36,7 @@ const struct release_approval *approval_find(const struct attempt *attempt,
 
 /* Releases that are read to find out whether an approval is spent. */
 #define MOST_READ 20
+#define SECONDS   19 /* characters of a time, as far as its seconds */
 
 static bool is_stale(const struct release *release)
 {
@@ -50,23 +54,31 @@ static bool was_approved_by(const struct release *release, const struct release_
            str_equal(value_get_string(own, "time"), approval->time);
 }
 
+/* By seconds, which is all that the time of an approval has. */
+static bool ended_before(const struct release *release, const struct release_approval *approval)
+{
+    const char *ended = value_get_string(release->status, "modifiedTime");
+
+    return ended && approval->time && strncmp(ended, approval->time, SECONDS) < 0;
+}
+
 /* The approval in the Spec has been used for this plan, and was found stale: it was about another
- * object than would be made now. The Releases of the plan since then waited for an approval. */
+ * object than would be made now. Or the plan was rejected after it was approved. */
 static int find_spent(const struct run *run, int64_t revision, bool *ret, struct error *error)
 {
+    const struct release_approval *approval = &run->approval;
+
     for (unsigned n = 0; n < MOST_READ && --revision > 0; n++) {
         _cleanup_(release_free_p) struct release *before = NULL;
         int r = releases_load(run->context, &run->subject, revision, run->cancel, &before, error);
 
-        if (r < 0)
+        if (r < 0 || !before || ended_before(before, approval))
             return r;
-        if (!before || before->phase != PHASE_CANCELLED ||
-            !names(&run->approval, release_plan(before)))
+        if (!names(approval, release_plan(before)))
+            continue;
+        *ret = is_stale(before) ? was_approved_by(before, approval) : rejection_ended(before);
+        if (*ret || is_stale(before) || before->phase != PHASE_CANCELLED)
             return 0;
-        if (is_stale(before)) {
-            *ret = was_approved_by(before, &run->approval);
-            return 0;
-        }
     }
     return 0;
 }

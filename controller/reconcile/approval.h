@@ -13,7 +13,8 @@
  *
  * What creations show may change while the plan's digest stays the same (a webhook was installed,
  * say). So an approval in the Spec, which names no Release, holds no more once a Release that it
- * approved was cancelled as stale, until it is written anew.
+ * approved was cancelled as stale, until it is written anew. Nor does it after its plan was
+ * rejected, though the Spec may change, and change back.
  *
  * While a Release waits, its plan is made again at each look. A part that cannot be planned this
  * time voids nothing: the Release waits on, and shows the plan as it was. So a webhook that is down

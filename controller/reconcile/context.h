@@ -46,8 +46,8 @@ struct reconcile_context {
     size_t preview_limit;   /* so many of them for each Spec */
     int64_t max_timeout; /* ms, of a Spec's timeout; 0: any */
     int64_t min_interval, min_retry_interval; /* ms */
-    int64_t verify_interval; /* ms between verifications of the values of what is followed */
     bool no_cross_namespace; /* a Spec may not name objects of other namespaces */
+    int64_t verify_interval; /* ms between verifications of the values of what is followed */
     unsigned char plan_key[HASH_SIZE];
     int64_t (*epoch)(void *arg); /* of the leader */
     void *epoch_arg;

@@ -94,14 +94,33 @@ int hold_cancel_older(struct attempt *attempt, struct error *error)
     return r;
 }
 
-static int say_accepted(struct attempt *attempt, const struct request *request,
-                        const struct hold *hold, struct error *error)
+static int say_accepted(struct attempt *attempt, const struct request *request, int64_t revision,
+                        struct error *error)
 {
     _cleanup_free_ char *message = str_printf(
-        "it is carried out as revision %lld, with a Release of its own", (long long)hold->revision);
+        "it is carried out as revision %lld, with a Release of its own", (long long)revision);
     const struct verdict verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
 
-    return end_request(attempt, request, PHASE_GENERATING, hold->revision, &verdict, error);
+    return end_request(attempt, request, PHASE_GENERATING, revision, &verdict, error);
+}
+
+/* The Release of the hold's first operation. While the hold is in force, one that was cancelled
+ * showed a plan that is another by now: the newest goes on with it. *ret: NULL: there is none. */
+static int load_record(const struct attempt *attempt, const struct hold *hold, struct release **ret,
+                       struct error *error)
+{
+    const struct run *run = &attempt->run;
+    _cleanup_(release_free_p) struct release *newest = NULL;
+    int r = releases_load(run->context, &run->subject, hold->revision, run->cancel, ret, error);
+
+    if (r < 0 || !*ret || (*ret)->phase != PHASE_CANCELLED)
+        return r;
+    r = releases_latest(run->context, &run->subject, run->cancel, &newest, error);
+    if (r < 0 || !newest || newest->operation != hold->operation)
+        return r;
+    release_free(*ret);
+    *ret = TAKE(newest);
+    return 0;
 }
 
 /* The process was killed, or the Release could not be written, when it was accepted or the
@@ -109,16 +128,15 @@ static int say_accepted(struct attempt *attempt, const struct request *request,
 static int say_as_its_record(struct attempt *attempt, const struct request *request,
                              const struct hold *hold, struct error *error)
 {
-    const struct run *run = &attempt->run;
     _cleanup_(release_free_p) struct release *record = NULL;
     const struct value *ready;
     struct verdict verdict;
-    int r = releases_load(run->context, &run->subject, hold->revision, run->cancel, &record, error);
+    int r = load_record(attempt, hold, &record, error);
 
     if (r < 0)
         return r;
-    if (!record || !release_phase_is_terminal(record->phase))
-        return say_accepted(attempt, request, hold, error);
+    if (!record || !release_phase_is_terminal(record->phase) || record->phase == PHASE_CANCELLED)
+        return say_accepted(attempt, request, record ? record->revision : hold->revision, error);
     ready = conditions_find(value_get(record->status, "conditions"), "Ready");
     verdict = (struct verdict){value_get_string(ready, "status"), value_get_string(ready, "reason"),
                                value_get_string(ready, "message"), PROGRESS_SETTLED, NULL};
@@ -238,7 +256,7 @@ static int accept(struct attempt *attempt, const struct request *request, struct
     hold_done(hold);
     *hold = next;
     next = (struct hold){0};
-    return say_accepted(attempt, request, hold, error);
+    return say_accepted(attempt, request, hold->revision, error);
 }
 
 /* A later request was carried out already. */

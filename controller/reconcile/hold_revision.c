@@ -6,6 +6,8 @@
 /* Releases that are read to find the one before: people can make any number that look like records.
  */
 #define MOST_READ 100
+/* Bytes of a value of a recorded Spec, with its text, about. */
+#define RECORDED_VALUE 48
 /* Revisions that a message names. */
 #define MOST_NAMED 10
 
@@ -150,6 +152,14 @@ int hold_choose_revision(const struct run *run, int64_t asked, const struct hold
     return r;
 }
 
+/* The source shares what was recorded with its document. */
+static void note_memory(struct run *run)
+{
+    const struct value *resources = value_path(run->source, "spec", "resources", NULL);
+
+    run->source_memory = resources ? value_size(resources) * RECORDED_VALUE : 0;
+}
+
 int hold_preview_revision(struct run *run, int64_t revision, struct error *error)
 {
     _cleanup_(release_revisions_done) struct release_revisions revisions = {0};
@@ -165,6 +175,7 @@ int hold_preview_revision(struct run *run, int64_t revision, struct error *error
             return r;
         refuse_revision(run, revision, &revisions, &refusal);
     }
+    note_memory(run);
     return refusal.code ? err_copy(error, &refusal) : r;
 }
 
@@ -188,5 +199,6 @@ int hold_take_source(struct run *run, struct error *error)
     if (r == ERR_CORRUPT)
         err_wrap(&problem, "revision %lld, to which it was rolled back (edit the Spec to end that)",
                  (long long)run->hold.to_revision);
+    note_memory(run);
     return r < 0 ? err_copy(error, &problem) : 0;
 }

@@ -77,7 +77,8 @@ static bool has_begun(const struct attempt *attempt, int64_t revision)
     return head.revision >= revision;
 }
 
-/* Its first operation has ended, if only in vain. So has the request, and its TTL removes it. */
+/* Its first operation has ended, if only in vain. So has the request, and its TTL removes it. One
+ * that was cancelled gave way to another plan, and the request goes on. */
 static int has_request_ended(const struct attempt *attempt, bool *ret, struct error *error)
 {
     const struct run *run = &attempt->run;
@@ -85,7 +86,8 @@ static int has_request_ended(const struct attempt *attempt, bool *ret, struct er
     int r =
         releases_load(run->context, &run->subject, run->hold.revision, run->cancel, &first, error);
 
-    *ret = r >= 0 && first && release_phase_is_terminal(first->phase);
+    *ret = r >= 0 && first && release_phase_is_terminal(first->phase) &&
+           first->phase != PHASE_CANCELLED;
     return r;
 }
 

@@ -495,8 +495,8 @@ static const struct value *next_status(const struct run *run, const struct run_s
     if (objects)
         set(&next, "objects", objects);
     set(&next, "owner", owner_of(run));
-    set_unfollowed(run, &next);
     set_ready_generation(run, status, &next);
+    set_unfollowed(run, &next);
     set_failing_since(run, status, &next);
     set_failures(run, status, &next);
     if (status->is_end)

@@ -6,8 +6,8 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/secrets/secret_store.h"
 
-#define TOKEN_SECONDS 600   /* the shortest that the API server gives */
-#define CONTEXT_TIME  20000 /* ms for the references of a context */
+#define TOKEN_TIME   600000 /* ms: the shortest that the API server gives */
+#define CONTEXT_TIME 20000  /* ms for the references of a context */
 
 /* What a source needs outlives the run: visits go on after it. */
 struct spec_secrets {
@@ -40,7 +40,7 @@ static int get_token(void *arg, const char *audience, int64_t deadline, struct c
     _cleanup_value_ const struct value *answer = NULL;
     _cleanup_value_ const struct value *body = value_pack(
         "{s:s,s:s,s:{s:[s],s:i}}", "apiVersion", "authentication.k8s.io/v1", "kind", "TokenRequest",
-        "spec", "audiences", audience, "expirationSeconds", TOKEN_SECONDS);
+        "spec", "audiences", audience, "expirationSeconds", TOKEN_TIME / 1000);
     _cleanup_free_ char *path = NULL;
     int64_t left = deadline - system_clock.monotonic(&system_clock);
     struct error problem = {0};
@@ -50,6 +50,9 @@ static int get_token(void *arg, const char *audience, int64_t deadline, struct c
     if (!secrets->account)
         return err_set(error, ERR_FORBIDDEN, "SecretDenied",
                        "a secret store is asked as a ServiceAccount: the Spec names none");
+    if (!str_is_dns_subdomain(secrets->account)) /* it is a part of the path */
+        return err_set(error, ERR_INVALID, "InvalidSpec",
+                       "serviceAccountName is no name of a ServiceAccount");
     path = str_printf("/api/v1/namespaces/%s/serviceaccounts/%s/token", secrets->namespace_name,
                       secrets->account);
     r = kube_do(secrets->client,

@@ -22,7 +22,7 @@ const struct runtime_ops *operation_ops(const struct node *node)
 static const unsigned transitions[] = {
     [NODE_PLANNED] = TO(INTENDED) | TO(SENT) | TO(APPLIED) | TO(OUTDATED) | TO(FINISHED) |
                      TO(TIMED_OUT) | TO(DEFERRED),
-    [NODE_INTENDED] = TO(SENT) | TO(APPLIED) | TO(FINISHED),
+    [NODE_INTENDED] = TO(SENT) | TO(APPLIED) | TO(OUTDATED) | TO(FINISHED),
     [NODE_SENT] = TO(APPLIED) | TO(OUTDATED),
     [NODE_OUTDATED] = TO(PLANNED),
     [NODE_APPLIED] = TO(OUTDATED),

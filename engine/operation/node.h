@@ -7,7 +7,8 @@
  *   phase      meaning                                               followed by
  *   PLANNED    it has its step, from the plan or planned anew; if    INTENDED, SENT, APPLIED,
  *              the plan had none yet, it gets it when it is due      OUTDATED, an end
- *   INTENDED   likewise, and State got an intent of the object       SENT, APPLIED, FINISHED
+ *   INTENDED   likewise, and State got an intent of the object       SENT, APPLIED, OUTDATED,
+ *                                                                    FINISHED
  *   SENT       its call is under way                                 APPLIED, OUTDATED
  *   OUTDATED   its call failed, its step was deferred, or a late     PLANNED
  *              create may make the deleted object again: it is

@@ -66,16 +66,16 @@ struct operation_config {
                                        */
     struct runtime_scope scope;     /* copied; identity_leaves is set by the operation */
     struct runtime_following *const *followings; /* what each of the runtimes follows for the Spec,
-                                    or NULL; references are taken. NULL: nothing is followed */
-    int64_t spec_created_at;        /* of ledger_opening */
-    int64_t epoch;                  /* of the leader */
-    unsigned parallelism;           /* calls at once, of each runtime */
-    int64_t timeout;                /* ms without progress. Calls with limits of their own that take
-                                       longer are not counted */
-    struct cancel *cancel;          /* for operation_new() alone */
-    struct digest_key digest_key;   /* of plan_digest(); copied. With it, and without an approved
-                                       plan, each live object is freed when its change is planned;
-                                       length 0: when the operation is freed */
+                                       or NULL; references are taken. NULL: nothing is followed */
+    int64_t spec_created_at;                     /* of ledger_opening */
+    int64_t epoch;                               /* of the leader */
+    unsigned parallelism;                        /* calls at once, of each runtime */
+    int64_t timeout;              /* ms without progress. Calls with limits of their own that take
+                                     longer are not counted */
+    struct cancel *cancel;        /* for operation_new() alone */
+    struct digest_key digest_key; /* of plan_digest(); copied. With it, and without an approved
+                                     plan, each live object is freed when its change is planned;
+                                     length 0: when the operation is freed */
     bool keeps_state; /* when nothing is wanted, and all is gone: State stays, with its head alone.
                          Else it is removed */
     struct approved_plan *approved; /* what may be carried out; a reference is taken. NULL: all */
@@ -163,8 +163,8 @@ void operation_set_context(struct operation *operation, const struct value *cont
                            const struct error *why_not);
 
 /* Gives it what the Spec's references to secrets (secret_ref.h) lead to. Called before
- * operation_plan(). source: taken over, and freed with the operation, when no visit of it is under way
- * any more. Without one, what they lead to is unknown, and sensitive: as for a Preview. */
+ * operation_plan(). source: taken over, and freed with the operation, when no visit of it is under
+ * way any more. Without one, what they lead to is unknown, and sensitive: as for a Preview. */
 void operation_use_secrets(struct operation *operation, struct secret_source *source);
 
 /* Sets runtime_scope.existing, the objects to take over. Called before operation_plan(): only State

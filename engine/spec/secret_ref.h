@@ -1,5 +1,5 @@
 /*
- * References to secrets, in Kusion's words: a string `ref://NAME[/MORE…]/PROPERTY[?version=V]`
+ * Secret references, in Kusion's words: a string `ref://NAME[/MORE…]/PROPERTY[?version=V]`
  * stands for a value that a secret store has (`secretStore` of the Spec).
  *
  * The last segment is the property. `ref://NAME` is the whole secret, as JSON. Segments are decoded

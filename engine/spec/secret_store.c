@@ -4,7 +4,7 @@
 #include "engine/base/str.h"
 #include "engine/spec/parse.h"
 
-#define MOST_FIELDS 4
+#define N_FIELDS 4
 
 struct field {
     const char *name;
@@ -16,8 +16,8 @@ static const struct provider {
     const char *name;
     bool is_of_later;
     bool is_any; /* its fields are not looked at */
-    struct field fields[MOST_FIELDS];
-    struct field auth[MOST_FIELDS]; /* ours */
+    struct field fields[N_FIELDS];
+    struct field auth[N_FIELDS]; /* ours */
 } providers[] = {
     {.name = "vault",
      .fields = {{"server", true}, {"path", false}, {"version", false}},
@@ -42,16 +42,16 @@ static const struct provider *find_provider(const char *name)
     return NULL;
 }
 
-static bool has_field(const struct field fields[MOST_FIELDS], const char *name)
+static bool has_field(const struct field fields[N_FIELDS], const char *name)
 {
-    for (size_t i = 0; i < MOST_FIELDS && fields[i].name; i++)
+    for (size_t i = 0; i < N_FIELDS && fields[i].name; i++)
         if (str_equal(fields[i].name, name))
             return true;
     return false;
 }
 
 /* An object of texts. */
-static void check_fields(struct check *check, const struct field fields[MOST_FIELDS],
+static void check_fields(struct check *check, const struct field fields[N_FIELDS],
                          const struct value *object, const struct place *place)
 {
     if (object && !value_is(object, VALUE_OBJECT)) {
@@ -69,7 +69,7 @@ static void check_fields(struct check *check, const struct field fields[MOST_FIE
         else
             check_problem(check, INVALID_SPEC, &at, "is no field of this provider");
     }
-    for (size_t i = 0; i < MOST_FIELDS && fields[i].name; i++) {
+    for (size_t i = 0; i < N_FIELDS && fields[i].name; i++) {
         const struct place at = {.above = place, .key = fields[i].name};
 
         if (fields[i].is_required && check_is_absent(value_get(object, fields[i].name)))

@@ -53,7 +53,8 @@ struct spec_policy {
     struct object_policy objects;  /* its values are borrowed */
 };
 
-/* Another Spec that a Spec waits for: an entry of `dependsOn`. Borrowed from the custom resource. */
+/* Another Spec that a Spec waits for: an entry of `dependsOn`. Borrowed from the custom resource.
+ */
 struct spec_awaited {
     const char *namespace_name, *name;
 };

@@ -7,6 +7,8 @@
 
 /* Instructions between two looks at the bounds. */
 #define HOOK_INTERVAL 100
+/* A gsub() takes 2 KiB of stack. Lua's own bound is 200. */
+#define MOST_CALLS 50
 /* Bytes that are copied or compared in about the time of an instruction. */
 #define BYTES_OF_STEP 64
 
@@ -79,6 +81,18 @@ void machine_charge(lua_State *lua, size_t steps)
 void machine_charge_bytes(lua_State *lua, size_t bytes)
 {
     machine_charge(lua, 1 + bytes / BYTES_OF_STEP);
+}
+
+/* An error ends the run, so that nobody counts after it. */
+void machine_call(lua_State *lua, int n_arguments, int n_results)
+{
+    struct machine *machine = machine_of(lua);
+
+    if (machine->nested == MOST_CALLS)
+        luaL_error(lua, "too many calls inside each other");
+    machine->nested++;
+    lua_call(lua, n_arguments, n_results);
+    machine->nested--;
 }
 
 void machine_bind(struct machine *machine, int64_t steps, size_t bytes, int64_t ms)

@@ -25,6 +25,7 @@ struct machine {
     int64_t steps;        /* that are left */
     int64_t (*cpu)(void); /* ms of CPU time of this thread; NULL: time has no bound */
     int64_t cpu_end;
+    unsigned nested;           /* functions of C that are calling one of Lua's */
     enum machine_bound passed; /* the bound that ended the run */
 };
 
@@ -40,6 +41,8 @@ struct machine *machine_of(lua_State *lua);
 void machine_charge(lua_State *lua, size_t steps);
 /* The work with so many bytes, as steps. */
 void machine_charge_bytes(lua_State *lua, size_t bytes);
+/* lua_call(), for functions of C whose frames are large: not too many of them inside each other. */
+void machine_call(lua_State *lua, int n_arguments, int n_results);
 /* Raises the error that the budget is used up. Called by a function of C. */
 void machine_raise_steps(lua_State *lua);
 

@@ -56,8 +56,8 @@ const char *script_status_name(enum script_status status);
 int script_check(const char *text, size_t length, struct error *error);
 
 /* Runs it. cpu: ms of CPU time of the calling thread; NULL: that has no bound. ERR_INVALID
- * InvalidSpec, or HealthCheckFailed: it raised an error, passed a bound, or returned something else.
- * ERR_UNAVAILABLE: there is no thread for it. */
+ * InvalidSpec, or HealthCheckFailed: it raised an error, passed a bound, or returned something
+ * else. ERR_UNAVAILABLE: there is no thread for it. */
 int script_judge(const char *text, size_t length, const struct value *object, int64_t (*cpu)(void),
                  struct script_verdict *ret, struct error *error);
 

@@ -216,7 +216,7 @@ static void add_found(lua_State *lua, luaL_Buffer *to, const struct pattern *p, 
         lua_rawget(lua, 3);
     } else {
         lua_pushvalue(lua, 3);
-        lua_call(lua, push_captures(lua, p, at, end), 1);
+        machine_call(lua, push_captures(lua, p, at, end), 1);
     }
     if (!lua_toboolean(lua, -1)) {
         lua_pop(lua, 1);

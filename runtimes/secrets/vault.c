@@ -14,9 +14,29 @@
 
 #define DEFAULT_MOUNT "kubernetes"
 
+/* A path of a mount, of segments that lead nowhere else. NULL is one. */
+static bool is_mount(const char *path)
+{
+    for (const char *at = path; at; at = *at ? at + 1 : NULL) {
+        size_t length = strcspn(at, "/");
+
+        if (!length || (length <= 2 && strspn(at, ".") >= length))
+            return false;
+        at += length;
+        if (!*at)
+            break;
+    }
+    return true;
+}
+
 static int open_vault(struct secret_store *store, struct error *error)
 {
     const char *version = secret_field(store, "version");
+
+    if (!is_mount(secret_field(store, "path")) || !is_mount(secret_auth(store, "mount")))
+        return err_set(error, ERR_INVALID, "InvalidSpec",
+                       "secretStore: provider.vault.path and auth.mount are paths as secret and "
+                       "team/kv are: without / at an end, empty segments, and dots alone");
 
     if (version && !str_equal(version, "v1") && !str_equal(version, "v2"))
         return err_set(error, ERR_INVALID, "InvalidSpec",

@@ -108,17 +108,12 @@ BROKEN = {
     "spec.terraformState": {"terraformState": {"from": {"secretRef": {"name": "tfstate-a-b"}},
                                                "to": {"secretRef": {"name": "tfstate-a-b"}}}},
     "spec.kubeConfig": {"kubeConfig": {"secretRef": {"name": "a"}}},
-    "spec.maxDeletions": {"maxDeletions": 3},
     "spec.approval": {"approval": {"approvedPlan": "a"}},
     "spec.driftDetection.mode": {"driftDetection": {"mode": "warn"}},
     "spec.interval": {"interval": "1ms"},
     "spec.retryInterval": {"retryInterval": "1ms"},
     "spec.timeout": {"timeout": "1ms"},
     "spec.healthCheckExprs": {"healthCheckExprs": [{"apiVersion": "v1", "kind": "A", "current": "true"}]},
-    "spec.ignore": {"ignore": [{"paths": ["/a"]}]},
-    "spec.conflictPolicy": {"conflictPolicy": "Fail"},
-    "spec.adoptionPolicy": {"adoptionPolicy": "AdoptAll"},
-    "spec.commonMetadata": {"commonMetadata": {"labels": {"a": "b"}}},
     "spec.dependsOn": {"dependsOn": [{"name": "a"}]},
 }
 

@@ -86,7 +86,7 @@ def test_hostile_scripts_of_one_tenant_hold_up_nobody_else(controlled, tenant, n
     slow = ("local a, b = string.rep('x', 1 << 17), string.rep('x', 1 << 17)\n"
             "while true do local c = a == b end")
     many = Spec(controlled, tenant, "many").apply([with_check(tenant, slow, f"s{i}") for i in range(30)])
-    waits(many, "more ")
+    waits(many, "waiting for ")
     with bound(controlled, f"other-{namespace}", "cluster-admin", namespace):
         wait_until_may(controlled, account(namespace), "*", "*", group="*")
         begun = time.monotonic()
@@ -241,17 +241,18 @@ def test_a_tenant_learns_nothing_of_what_its_account_may_not_read(controlled, na
     controlled.kubectl("create", "rolebinding", "edits", "-n", namespace, "--clusterrole=edit",
                        f"--serviceaccount={namespace}:default")
     wait_until_may(controlled, account(namespace), "create", "configmaps", namespace)
-    controlled.api.create(f"/api/v1/namespaces/{tenant}/configmaps", {"metadata": {"name": "there"}}).must()
+    controlled.api.create(f"/api/v1/namespaces/{tenant}/configmaps", {"metadata": {"name": "present"}}).must()
 
     def said(name, foreign, of_name):
         spec = Spec(controlled, namespace, name).apply([config_map(name, namespace)],
                                                        healthChecks=[of("ConfigMap", of_name, foreign)])
         ready = spec.wait("False")
         assert ready["reason"] in ("AccessDenied", "Forbidden"), ready
-        return ready["message"].replace(foreign, "NAMESPACE").replace(of_name, "NAME")
+        said = ready["message"].splitlines()[0]  # below it are commands, with the name of the Spec
+        return said.replace(foreign, "NAMESPACE").replace(of_name, "NAME")
 
-    there, missing = said("b", tenant, "there"), said("c", tenant, "gone")
-    nowhere = said("d", "no-such-namespace", "gone")
+    there, missing = said("b", tenant, "present"), said("c", tenant, "absent")
+    nowhere = said("d", "no-such-namespace", "absent")
     assert "forbidden" in there.lower() or "cannot get" in there, there
     assert there == missing == nowhere
 

@@ -302,3 +302,11 @@ def test_the_page(spec, tmp_path):
     shop = Sourced(spec.cluster, spec.namespace, "shop")
     shop.generation = 1
     assert shop.wait("True")["message"] == "revision 1: 2 created"
+
+
+def test_the_example(spec):
+    text = (ROOT / "examples" / "large.yaml").read_text().replace("team-a", spec.namespace)
+    spec.cluster.apply(text.replace("serviceAccountName: deployer", "serviceAccountName: default"))
+    shop = Sourced(spec.cluster, spec.namespace, "shop")
+    shop.generation = 1
+    assert shop.wait("True")["message"] == "revision 1: 2 created"

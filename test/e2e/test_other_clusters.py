@@ -405,6 +405,12 @@ class TestAnother:
             far = f"{tenant}-{whose.replace(' ', '-')}"
             assert not get(fresh, "a", far) and not get(fresh, "b", far), message
             assert spec.state() == before[whose]
+        # Nor is it believed where more may be read by now than when its CA was all that was known.
+        weak = specs["no namespace"]
+        put_secret(home, tenant, kubeconfig_of(fresh, address.port), weak.name)
+        time.sleep(3)
+        fails(weak, "ClusterChanged")
+        assert weak.state() == before["no namespace"]
         # A deletion does not take it for gone, either.
         home.api.delete(specs["admin"].path).must()
         fails(specs["admin"], "ClusterChanged", "held (deletionPolicy Orphan would leave what remains)")

@@ -187,6 +187,8 @@ def test_adopt_all_takes_what_others_own(team, owner):
     team.make("a", manager="helm", labels=labels, annotations=annotations, a="theirs", gone="1")
     team.apply(team.config("a"))
     assert owner in team.failure()["message"]
+    team.apply(team.config("a"), adoptionPolicy="AdoptAll", suspend=True)
+    assert "from another tool" in team.preview()["results"][0]["message"]
     team.apply(team.config("a"), adoptionPolicy="AdoptAll").ready()
     live = team.get("a")
     assert live["data"] == {"a": "ours"}

@@ -56,9 +56,9 @@ static int carry_out_step(struct node *node, struct runtime_step *step,
     case PLAN_ADOPT:
     case PLAN_UPDATE:
         return operation_make(node, step, outcome, error);
-    case PLAN_DEFERRED:
-        if (operation_change(node)->action == PLAN_DEFERRED)
-            node_move(node, STEP_APPLY, NODE_DEFERRED);
+    case PLAN_DEFERRED: /* one that was planned is planned again at the next visit */
+        node_move(node, STEP_APPLY,
+                  operation_change(node)->action == PLAN_DEFERRED ? NODE_DEFERRED : NODE_OUTDATED);
         return operation_set_deferred(node, step->reason, error);
     default:
         return err_set(error, ERR_INTERNAL, "UnexpectedAction", "planned as \"%s\"",

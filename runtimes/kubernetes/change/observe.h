@@ -14,8 +14,8 @@ struct kube_detail {
     enum kube_owner owner;
     struct kube_marks *foreign; /* of OWNER_SPEC and OWNER_OTHER; else NULL */
     char *version;              /* resourceVersion */
-    bool has_values;            /* kube_has_values(): only where values are looked at */
     const char *keeps;          /* treatment_keeps() of it, static; NULL: it may be deleted */
+    bool has_values;            /* kube_has_values(): only where values are looked at */
     /* Of an object that was read whole: references, or NULL. */
     const struct value *taken;    /* managers_take() of its managedFields */
     const struct value *fields;   /* those of our manager, after that takeover */
@@ -30,13 +30,13 @@ const struct kube_detail *kube_detail_of(const struct observation *observation);
 void kube_observe_object(const struct runtime_session *session, const struct value *object,
                          bool whole, struct observation *ret);
 
-/* Makes one of an object that was not read, because nobody touched it: it is ours, as the record
- * has it. */
-void kube_observe_untouched(const struct record *record, struct observation *ret);
 /* Decides anew which managers are taken over, of an object that was read whole. By default: what
  * people have. */
 void kube_observe_managers(const struct runtime_session *session,
                            const struct managers_taking *taking, struct observation *seen);
+/* Makes one of an object that was not read, because nobody touched it: it is ours, as the record
+ * has it. */
+void kube_observe_untouched(const struct record *record, struct observation *ret);
 
 /* ---- observe.c ---- */
 

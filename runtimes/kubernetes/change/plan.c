@@ -286,9 +286,13 @@ static char *describe_adoption(const struct observation *seen)
 {
     const struct value *metadata = value_get(seen->result, "metadata");
     const char *created = value_get_string(metadata, "creationTimestamp");
+    enum kube_owner owner = kube_detail_of(seen)->owner;
 
-    return str_printf("takes over the object with uid %s, created %s", seen->uid,
-                      created ? created : "at an unknown time");
+    return str_printf("takes over the object with uid %s, created %s%s", seen->uid,
+                      created ? created : "at an unknown time",
+                      owner == OWNER_SPEC    ? ", from another Spec"
+                      : owner == OWNER_OTHER ? ", from another tool"
+                                             : "");
 }
 
 /* "changed by kube-controller-manager (scale)", of an object that the Spec wants as it was

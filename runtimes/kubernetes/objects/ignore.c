@@ -226,6 +226,15 @@ static void read_paths(struct arena *arena, const struct value *paths, struct ch
     }
 }
 
+static size_t count_paths(const struct value *list)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < value_count(list); i++)
+        n += value_count(value_get(value_at(list, i), "paths"));
+    return n;
+}
+
 struct ignore *ignore_read(const struct value *list, struct check *check)
 {
     const struct place in = {.key = "ignore"};
@@ -233,6 +242,11 @@ struct ignore *ignore_read(const struct value *list, struct check *check)
 
     if (!value_count(list))
         return NULL;
+    if (count_paths(list) > IGNORE_PATHS) {
+        check_problem(check, INVALID_SPEC, &in, "has %zu paths, %d at most", count_paths(list),
+                      IGNORE_PATHS);
+        return NULL;
+    }
     ignore = NEW(struct ignore);
     arena_init(&ignore->arena);
     ignore->list = value_ref(list);

@@ -35,6 +35,9 @@ struct ignore_path {
 
 struct ignore;
 
+/* Of all rules of a Spec: each is looked for in each object that it is meant for. */
+#define IGNORE_PATHS 1000
+
 /* list: the Spec's field, or NULL. Problems are reported to the check; a path with one is left out.
  * NULL: there are no rules. */
 struct ignore *ignore_read(const struct value *list, struct check *check);

@@ -99,7 +99,8 @@ int session_check_account(struct runtime_session *session, const struct runtime_
     struct error problem = {0};
     int r;
 
-    if (!session->service_account || session->foreign || session->terminating || session->identity_leaves)
+    if (!session->service_account || session->foreign || session->terminating ||
+        session->identity_leaves)
         return 0;
     if (is_account_known(session, &r, error))
         return r;

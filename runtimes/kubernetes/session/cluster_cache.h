@@ -27,8 +27,8 @@ struct cluster_caches {
 };
 
 struct cluster_cache {
-    struct cluster_caches *caches;    /* that it is one of */
-    LIST_ENTRY(cluster_cache) all;    /* with the lock of the caches, like references */
+    struct cluster_caches *caches; /* that it is one of */
+    LIST_ENTRY(cluster_cache) all; /* with the lock of the caches, like references */
     unsigned references;
     const struct kube_client *client; /* of this cluster */
 

@@ -16,8 +16,8 @@ struct kube_runtime_config {
     bool act_as_controller; /* Specs without a service account are allowed: the controller acts as
                                itself */
     struct clusters_config foreign; /* of clusters that tenants choose */
-    const char *health_namespace; /* whose ConfigMaps have health checks of the cluster: the
-                            operator's; NULL: there are none */
+    const char *health_namespace;   /* whose ConfigMaps have health checks of the cluster: the
+                              operator's; NULL: there are none */
     int64_t effect_time; /* ms after it was sent that a request may still take effect: the API
                             server's --request-timeout; 0: EFFECT_TIME (record.h) */
 };

@@ -181,14 +181,22 @@ static int check_was_home(struct runtime_session *session, const struct runtime_
                    error);
 }
 
+/* By the CA alone it is not known again where another place is to be recorded from now on, which
+ * would be believed. */
+static bool needs_witness(const struct runtime_session *session, bool has_same_ca)
+{
+    return has_same_ca ? !place_is_weak(session->place) && session->n_witnesses > 1
+                       : session->n_witnesses > 0;
+}
+
 static int check_recorded(struct runtime_session *session, const char *recorded,
                           const struct runtime_call *call, struct error *error)
 {
     const struct place_question question = question_of(session, call);
     int r = place_is(&question, recorded, error);
 
-    if (r == 0 && place_is_weak(recorded) && session->n_witnesses)
-        r = ask_witnesses(session, call, error) < 0 ? error->code : 1;
+    if (place_is_weak(recorded) && r >= 0 && needs_witness(session, r))
+        r = ask_witnesses(session, call, error) < 0 ? ERR_INVALID : 1;
     if (r < 0)
         return r;
     return r ? 0 : refuse(ANOTHER, error);

@@ -137,8 +137,9 @@ static bool may_offer(const struct runtime_session *session, const struct kube_r
 {
     const char *in = ref->namespace_name;
 
-    return verb && !session->foreign && str_equal(in, session->spec_namespace) && !kube_is_system(in) &&
-           kube_is_plain(in) && kube_is_plain(session->service_account) && kube_is_plain(resource);
+    return verb && !session->foreign && str_equal(in, session->spec_namespace) &&
+           !kube_is_system(in) && kube_is_plain(in) && kube_is_plain(session->service_account) &&
+           kube_is_plain(resource);
 }
 
 /* False: the message has no room for it. */

@@ -121,12 +121,13 @@ int session_change(struct runtime_session *session, const struct kube_ref *ref,
     request->permit = call->permit;
     request->use = PERMIT_ACT;
     request->ret_in_doubt = &in_doubt;
-    r = session_confirm_place(
-        session, config->clock->monotonic(config->clock) - PLACE_KNOWN, call, error);
-    session_write_begins(session, ref);
-    if (r >= 0)
+    r = session_confirm_place(session, config->clock->monotonic(config->clock) - PLACE_KNOWN, call,
+                              error);
+    if (r >= 0) {
+        session_write_begins(session, ref);
         r = ask(session, ref, call, request, ret, error);
-    session_write_ends(session, ref, r >= 0 ? *ret : NULL);
+        session_write_ends(session, ref, r >= 0 ? *ret : NULL);
+    }
     ret_outcome->certainty = r >= 0     ? OUTCOME_KNOWN
                              : in_doubt ? OUTCOME_IN_DOUBT
                                         : OUTCOME_NOT_SENT;

@@ -23,8 +23,6 @@
 
 struct health_checks;
 struct watches;
-struct follows;
-struct followed;
 struct ignore; /* objects/ignore.h */
 
 /* An object that State has, by which a cluster is known again. */
@@ -33,13 +31,15 @@ struct witness {
     char *uid;
 };
 #define WITNESSES 8
+struct follows;
+struct followed;
 
 struct kube_runtime {
     struct runtime base;
     struct kube_runtime_config config;
     struct watches *watches;
-    struct follows *follows;
     struct health_checks *checks;
+    struct follows *follows;
     struct cluster_cache *own; /* of config.cluster; a reference */
     struct cluster_caches caches;
     struct clusters *clusters; /* that tenants chose */
@@ -48,10 +48,10 @@ struct kube_runtime {
 struct runtime_session {
     atomic_uint references;
     struct kube_runtime *runtime;
-    struct kube_cluster cluster; /* the cluster of its objects */
-    struct cluster_cache *cache; /* of that cluster; a reference */
-    struct foreign_cluster *foreign; /* the same, if a tenant chose it; a reference, or NULL */
-    char *place;                 /* of a foreign one: place.h */
+    struct kube_cluster cluster;         /* the cluster of its objects */
+    struct cluster_cache *cache;         /* of that cluster; a reference */
+    struct foreign_cluster *foreign;     /* the same, if a tenant chose it; a reference, or NULL */
+    char *place;                         /* of a foreign one: place.h */
     struct witness witnesses[WITNESSES]; /* of a foreign one */
     size_t n_witnesses;
     char *spec_namespace;
@@ -61,11 +61,11 @@ struct runtime_session {
     char *impersonate;     /* the user name to impersonate, or NULL */
     char field_manager[FIELD_MANAGER_SIZE];
     bool thorough, force, terminating, identity_leaves, is_inherited; /* as in runtime_scope */
-    enum runtime_look look; /* likewise */
-    struct followed *followed; /* a reference; NULL: nothing is followed (following.h) */
     struct object_policy objects;                                     /* references */
     struct ignore *ignore;                                            /* NULL: nothing is ignored */
-    atomic_bool is_slow; /* an early dry-run failed after a long time (request.c) */
+    enum runtime_look look;                                           /* likewise */
+    struct followed *followed; /* a reference; NULL: nothing is followed (following.h) */
+    atomic_bool is_slow;       /* an early dry-run failed after a long time (request.c) */
 
     pthread_mutex_t lock;        /* of these */
     int64_t place_seen;          /* ms, monotonic: when it was asked last that it is the place */

@@ -10,9 +10,9 @@ void kube_runtime_init(struct kube_runtime *runtime, const struct kube_runtime_c
     *runtime = (struct kube_runtime){.config = *config, .watches = watches_new()};
     if (!config->effect_time)
         runtime->config.effect_time = EFFECT_TIME;
+    runtime->checks = health_checks_new(&runtime->config);
     runtime->follows = follows_new(&(struct follows_config){
         .clock = config->clock, .keep = kube_keep_session, .release = kube_release_session});
-    runtime->checks = health_checks_new(&runtime->config);
     cluster_caches_init(&runtime->caches, config->clock);
     runtime->clusters = clusters_new(&config->foreign, config->clock);
     runtime->own = cluster_cache_get(&runtime->caches, &config->cluster);
@@ -21,8 +21,8 @@ void kube_runtime_init(struct kube_runtime *runtime, const struct kube_runtime_c
 void kube_runtime_done(struct kube_runtime *runtime)
 {
     watches_free(runtime->watches);
-    follows_free(runtime->follows);
     health_checks_free(runtime->checks);
+    follows_free(runtime->follows);
     cluster_cache_unref(runtime->own);
     cluster_caches_done(&runtime->caches);
     clusters_free(runtime->clusters);

@@ -29,22 +29,6 @@ def every_field(kind):
     return yaml.safe_load((OBJECTS / f"{kind.lower()}-every-field.yaml").read_text())
 
 
-def supported(kind):
-    """every_field(), without those that the schema has for later versions and refuses."""
-    def without(value, node):
-        return {key: without(one, node["properties"][key]) if isinstance(one, dict) and
-                "properties" in node["properties"].get(key, {}) else one
-                for key, one in value.items() if not is_of_later(node["properties"].get(key, {}))}
-
-    body = every_field(kind)
-    return {**body, "spec": without(body["spec"], schema_of(kind)["properties"]["spec"])}
-
-
-def is_of_later(node):
-    return any(rule.get("message", "").startswith("not supported by this version")
-               for rule in node.get("x-kubernetes-validations", []))
-
-
 def new_spec(name="a", **fields):
     fields = fields or {"resources": []}
     return {

@@ -118,6 +118,14 @@ static char *manager_name(const struct call *call)
     return call->agent ? str_new_n(call->agent, strcspn(call->agent, "/")) : str_new("unknown");
 }
 
+/* A write may set the managers itself; what it changes besides is its own then. */
+static const struct value *base_of(const struct value *before, const struct value *after)
+{
+    const struct value *set = value_path(after, "metadata", "managedFields", NULL);
+
+    return value_count(set) ? after : before;
+}
+
 const struct value *api_apply_track(struct call *call, const struct value *before,
                                     const struct value *after)
 {
@@ -128,7 +136,7 @@ const struct value *api_apply_track(struct call *call, const struct value *befor
     struct manager *writer;
     const struct value *tracked;
 
-    managers_read(&managers, before);
+    managers_read(&managers, base_of(before, after));
     writer = manager_of(&managers, name, "Update",
                         str_equal(call->route.subresource, "status") ? "status" : NULL);
     api_fields_of_object(&old, before);

@@ -15,29 +15,31 @@ static void reject(struct scene *scene, unsigned revision)
     api_server_edit(scene->server, path, "{\"spec\":{\"rejected\":true}}");
 }
 
-/* The Spec's fields, with an approval of the plan that revision 1 shows; free(). */
-static char *approve_in_spec(struct scene *scene)
+/* The plan that revision 1 shows is approved in the Spec, by somebody else than its author. */
+static void approve_in_spec(struct scene *scene)
 {
     _cleanup_value_ const struct value *release = api_server_get(scene->server, RELEASE "1");
+    _cleanup_free_ char *patch = str_printf(
+        "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Spec\",\"metadata\":{\"name\":\"web\","
+        "\"namespace\":\"team\"},\"spec\":{\"approval\":{\"approvedPlan\":\"%s\"}}}",
+        value_string(value_path(release, "status", "plan", "digest", NULL)));
 
-    return str_printf("\"approval\":{\"mode\":\"Manual\",\"approvedPlan\":\"%s\"},",
-                      value_string(value_path(release, "status", "plan", "digest", NULL)));
+    EXPECT_INT(
+        api_server_do(scene->server, "APPLY", WEB "?fieldManager=approver&force=true", patch, NULL),
+        200, "approved");
 }
 
 /* The operator is killed after n writes, when the plan that the Spec approves is shown, and not yet
  * carried out. False: it was not. */
 static bool show_what_the_spec_approves(struct scene *scene, unsigned n)
 {
-    _cleanup_free_ char *fields = NULL;
-
     *scene = (struct scene){0};
     scene_begin(scene);
     scene_spec(scene, "web", MANUAL, CONFIGMAP("a", "1"));
     scene_expect_ready(scene, "web", "Unknown", "AwaitingApproval");
     scene_expect_quiet(scene);
-    fields = approve_in_spec(scene);
     api_server_cut_after(scene->server, n);
-    scene_spec(scene, "web", fields, CONFIGMAP("a", "1"));
+    approve_in_spec(scene);
     scene_expect_quiet(scene);
     scene_kill(scene);
     api_server_mend(scene->server);
@@ -97,6 +99,30 @@ static void a_rejected_plan_that_comes_again_waits_anew(void)
     scene_end(&scene);
 }
 
+/* The approval was written before the rejection, and nobody has written it anew. */
+static void a_rejection_outdoes_it_when_the_spec_changes_away_and_back(void)
+{
+    struct scene scene;
+
+    begin_with_what_the_spec_approves(&scene);
+    reject(&scene, 2);
+    scene_start(&scene);
+    scene_expect_ready(&scene, "web", "False", "Rejected");
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "3"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    EXPECT(approval_is_waiting(&scene, 3), "another plan");
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "1"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", NULL);
+    EXPECT(approval_is_waiting(&scene, 4), "the first again");
+    approval_give(&scene, 4);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    EXPECT_DATA(&scene, "a", "1");
+    scene_end(&scene);
+}
+
 /* ---- Requests ---- */
 
 #define UNDO RELEASES "/undo"
@@ -108,6 +134,51 @@ static void request_rollback(struct scene *scene)
                       "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{"
                       "\"name\":\"undo\",\"namespace\":\"team\"},\"spec\":{\"specRef\":{\"name\":"
                       "\"web\"},\"operation\":\"Rollback\"}}");
+}
+
+static char *phase_of_request(struct scene *scene)
+{
+    _cleanup_value_ const struct value *undo = api_server_get(scene->server, UNDO);
+
+    return str_new(value_string(value_path(undo, "status", "phase", NULL)));
+}
+
+/* Its first Release is cancelled, as something else would be done now: the next one carries it out.
+ */
+static void a_request_outlasts_a_plan_that_is_another_now(void)
+{
+    struct scene scene;
+    char *phase;
+
+    approval_begin(&scene, MANUAL);
+    scene_spec(&scene, "web", MANUAL, CONFIGMAP("a", "2"));
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    approval_give(&scene, 2);
+    scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");
+    scene_expect_quiet(&scene);
+    request_rollback(&scene);
+    scene_expect_there(&scene, RELEASE "3");
+    scene_expect_ready(&scene, "web", "Unknown", "AwaitingApproval");
+    scene_expect_quiet(&scene);
+    approval_edit_a(&scene, "theirs");
+    for (unsigned looks = 0; looks < 2; looks++) {
+        scene_ask(&scene, "web");
+        scene_expect_handled(&scene, "web");
+        scene_expect_quiet(&scene);
+    }
+    EXPECT_PHASE(&scene, "web", 3, "cancelled");
+    EXPECT(approval_is_waiting(&scene, 4), "the plan of now");
+    phase = phase_of_request(&scene);
+    EXPECT_STR(phase, "generating", "the request goes on");
+    free(phase);
+    approval_give(&scene, 4);
+    scene_expect_ready(&scene, "web", "False", "RolledBack");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    phase = phase_of_request(&scene);
+    EXPECT_STR(phase, "succeeded", "the request");
+    free(phase);
+    scene_end(&scene);
 }
 
 /* It has failed, and goes as its TTL removes it. */
@@ -182,5 +253,7 @@ static void a_request_that_its_ttl_removes_is_not_withdrawn(void)
 }
 
 SUITE(scenario_rejection, TEST(a_rejection_outdoes_the_approval_in_the_spec),
+      TEST(a_rejection_outdoes_it_when_the_spec_changes_away_and_back),
+      TEST(a_request_outlasts_a_plan_that_is_another_now),
       TEST(a_rejected_plan_that_comes_again_waits_anew),
       TEST(a_request_that_its_ttl_removes_is_not_withdrawn))

@@ -163,7 +163,8 @@ static void shows_the_policy_that_was_taken(void)
          "\"approval\":{\"mode\":\"Manual\"},\"driftDetection\":{\"mode\":\"warn\"}}}",
          "{\"serviceAccountName\":\"deployer\",\"suspend\":false,\"prune\":false,\"wait\":false,"
          "\"force\":true,\"deletionPolicy\":\"Orphan\",\"approval\":{\"mode\":\"Manual\"},"
-         "\"driftDetection\":{\"mode\":\"warn\"},\"interval\":\"1h30m\",\"retryInterval\":\"30s\","
+         "\"driftDetection\":{\"mode\":\"warn\"},"
+         "\"interval\":\"1h30m\",\"retryInterval\":\"30s\","
          "\"timeout\":\"10s\",\"conflictPolicy\":\"Fail\",\"adoptionPolicy\":\"MustMatch\","
          "\"maxDeletions\":3,"
          "\"revisionHistoryLimit\":10}",

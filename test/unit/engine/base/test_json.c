@@ -302,7 +302,7 @@ static void takes_a_smaller_bound(void)
 
     json_stream_limit(stream, 8);
     EXPECT_INT(json_stream_add(stream, "{\"a\":1}\n{\"b\":2}\n", 16, &error), 0, "each is smaller");
-    EXPECT_INT(json_stream_add(stream, "{\"abc\":1}\n", 10, &error), ERR_TOO_LARGE, "one is not");
+    EXPECT_INT(json_stream_add(stream, "{\"abcdefg\":", 11, &error), ERR_TOO_LARGE, "one is not");
     EXPECT_STR(error.reason, "DocumentTooLarge", error.message);
     EXPECT_STR(seen.text.data, "{\"a\":1};{\"b\":2};", "what came before");
     json_stream_free(stream);

@@ -194,14 +194,15 @@ static int plan_it(struct runtime_session *session, const struct runtime_target 
     if (!target->attributes && !target->prior)
         fake_world_lie(cloud->world, "a plan of %s with nothing wanted and nothing there",
                        target->id);
-    if (target->attributes && (value_has_unknown(target->extensions) ||
-                               fake_cloud_faults(cloud, target->id) & CLOUD_DEFERS)) {
+    faults = fake_cloud_faults(cloud, target->id);
+    if (target->attributes &&
+        (value_has_unknown(target->extensions) || faults & CLOUD_DEFERS ||
+         (faults & CLOUD_DEFERS_ANEW && fake_cloud_try(cloud, target->id) == 3))) {
         step = fake_cloud_step_new(session, target, PLAN_DEFERRED, NULL);
         step->base.reason = "its region is not known yet";
         *ret = &step->base;
         return 0;
     }
-    faults = fake_cloud_faults(cloud, target->id);
     if (target->part == TARGET_OLD && faults & CLOUD_OLD_FAILS)
         return err_set(error, ERR_UNAVAILABLE, "503", "old");
     block_plan(cloud, target->id);

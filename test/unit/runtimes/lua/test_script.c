@@ -188,6 +188,7 @@ static void ends_hostile_scripts(void)
         {"local a = string.rep('x', 1 << 17) local b, c, t = a .. 'y', a .. 'z', {}\n"
          "for i = 1, 20000 do t[i] = i % 2 == 0 and b or c end table.sort(t)",
          STEPS},
+        {"local function f() ('a'):gsub('(a)', f) end f()", "too many calls inside each other"},
         {"table.sort({1, 2, 3}, function() while true do end end)", STEPS},
         {"local t = {} for i = 1, 2000 do t[i] = i end\n"
          "table.sort(t, function() return true end)",

@@ -271,9 +271,30 @@ static void heals_after_any_save_that_fails(void)
         }
 }
 
-SUITE(operation_failure, TEST(a_failure_is_its_dependents_alone),
-      TEST(prunes_only_when_all_is_well), TEST(edits_that_fail_do_not_add_up),
-      TEST(tells_how_it_goes), TEST(names_the_cause), TEST(what_does_not_heal_stands_for_the_whole),
-      TEST(tells_what_it_waited_for), TEST(heals_the_next_time), TEST(stops_when_cancelled),
+/* It failed, and what it is planned by is not there when it is planned anew: it may be soon. */
+static void what_is_deferred_when_planned_anew_is_planned_again(void)
+{
+    static const struct {
+        const char *note, *before, *objects;
+    } rows[] = {{"a create", NULL, "d=2"}, {"an update", "Cloud/d=1", "d=2"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        if (rows[i].before)
+            EXPECT_INT(stage_apply(&stage, rows[i].before), 0, rows[i].note);
+        fake_cloud_fault(&stage.cloud, "d", CLOUD_BUSY_ONCE | CLOUD_DEFERS_ANEW);
+        EXPECT_INT(stage_apply(&stage, "Cloud/d=2"), 0, stage.error.message);
+        EXPECT_STR(stage.results.data, "d succeeded", rows[i].note);
+        EXPECT_STR(stage_cloud(&stage), rows[i].objects, rows[i].note);
+    }
+}
+
+SUITE(operation_failure, TEST(what_is_deferred_when_planned_anew_is_planned_again),
+      TEST(a_failure_is_its_dependents_alone), TEST(prunes_only_when_all_is_well),
+      TEST(edits_that_fail_do_not_add_up), TEST(tells_how_it_goes), TEST(names_the_cause),
+      TEST(what_does_not_heal_stands_for_the_whole), TEST(tells_what_it_waited_for),
+      TEST(heals_the_next_time), TEST(stops_when_cancelled),
       TEST(touches_nothing_when_intents_cannot_be_saved),
       TEST(deletes_nothing_when_state_cannot_be_saved), TEST(heals_after_any_save_that_fails))

@@ -2,8 +2,8 @@
 #include "runtimes/kubernetes/client/known.h"
 
 #include <stdio.h>
-#include <string.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/str.h"
 #include "test/unit/suite.h"
 

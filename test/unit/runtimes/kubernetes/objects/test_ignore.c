@@ -70,6 +70,25 @@ static void refuses_wrong_paths(void)
     expect_problems(rows, ARRAY_SIZE(rows));
 }
 
+static void bounds_the_paths(void)
+{
+    struct buf text = BUF_INIT;
+    char *problems = NULL;
+    struct spec *spec;
+
+    buf_add_str(&text, "{\"metadata\":{\"name\":\"s\",\"namespace\":\"team\"},\"spec\":{"
+                       "\"resources\":[],\"ignore\":[{\"paths\":[");
+    for (int i = 0; i <= IGNORE_PATHS; i++)
+        buf_printf(&text, "%s\"/a/b%d\"", i ? "," : "", i);
+    buf_add_str(&text, "]}]}}");
+    spec = parse_spec(text.data, &problems);
+    EXPECT(!spec, "refused");
+    EXPECT_STR(problems, "InvalidSpec|-|ignore|has 1001 paths, 1000 at most\n", "why");
+    spec_free(spec);
+    free(problems);
+    buf_done(&text);
+}
+
 /* Of an object with these labels, in the namespace "team". */
 static void finds_whose_they_are(void)
 {
@@ -266,6 +285,6 @@ static void finds_what_is_inside_of_one_field(void)
     }
 }
 
-SUITE(ignore, TEST(refuses_wrong_paths), TEST(finds_whose_they_are),
+SUITE(ignore, TEST(refuses_wrong_paths), TEST(bounds_the_paths), TEST(finds_whose_they_are),
       TEST(leaves_them_out_and_fills_them_in), TEST(divides_sets_of_fields),
       TEST(finds_what_is_inside_of_one_field))
