@@ -16,8 +16,8 @@
 
 #include "controller/desk/desk.h"
 
-#define DRIFT_EACH  1000 /* ms: one check of drift, after */
-#define DRIFT_BURST 10   /* at once */
+#define DRIFT_BURST 10   /* checks of drift at once */
+#define DRIFT_EACH  1000 /* ms: then one each */
 
 /* Of the runtimes that follow. The array is theirs in order, and lasts until desk_unfollow().
  * n_runtimes at most 64. An operation is about to begin: the Spec is at rest no more. */

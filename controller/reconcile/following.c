@@ -61,7 +61,8 @@ static bool is_all_followed(const struct attempt *attempt)
     const struct plan *plan = operation_get_plan(attempt->operation);
     const struct value *spec = value_get(run_source(&attempt->run), "spec");
 
-    if (!plan || value_get(spec, "contextFrom")) /* what that names is read at each check */
+    /* What these name is read at each check. */
+    if (!plan || value_get(spec, "contextFrom") || value_get(spec, "secretStore"))
         return false;
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];

@@ -187,7 +187,7 @@ def test_what_people_change(web, row):
     arguments, field, is_undone = ROWS[row]
     web.apply(deployment(web.namespace)).ready()
     before = field(web.get())
-    web.spec.apply([resource(deployment(web.namespace))], wait=False, interval="1h")
+    web.spec.apply([resource(deployment(web.namespace))], wait=False, interval="1h", driftDetection={"mode": "warn"})
     web.ready()
     edits(web, arguments)
     changed = field(web.get())
@@ -236,7 +236,7 @@ def test_an_autoscaler_that_writes_what_the_spec_sets_is_named(web):
     web.spec.apply([resource(deployment(web.namespace, replicas=1))], wait=False, interval="3s")
     web.ready()
     eventually(fights, every=0.5)
-    eventually(lambda: not web.spec.condition("Drifted"))  # it stopped
+    eventually(lambda: not web.spec.condition("Drifted"), 240)  # it stopped
 
 
 @pytest.mark.parametrize("how", [[], ["--server-side", "--force-conflicts"]], ids=list(HOW))

@@ -180,6 +180,9 @@ args:
 {{- with .minRetryInterval }}
 - --min-retry-interval={{ . }}
 {{- end }}
+{{- with .verifyInterval }}
+- --verify-interval={{ . }}
+{{- end }}
 {{- with .previewHistoryLimit }}
 - --preview-history-limit={{ int . }}
 {{- end }}

@@ -105,16 +105,16 @@ static bool is_same_group(const struct kube_ref *a, const struct kube_ref *b)
     return a->kind == b->kind && str_equal(a->namespace_name, b->namespace_name);
 }
 
-/* Of an object that State has as it is wanted: else it is dry-run anyway. */
+/* By what State has: where that is not what is wanted, it is dry-run anyway. */
 static void note_values(struct runtime_session *session, const struct placed *placed,
                         const struct value *item)
 {
     const struct runtime_target *target = placed->target;
     struct kube_detail *detail = placed->seen->detail;
 
-    if (session->look == RUNTIME_LOOK_VALUES && target->attributes && target->prior &&
-        value_equal(target->prior->attributes, target->attributes))
-        detail->has_values = kube_has_values(session, &placed->ref, target->attributes, item);
+    if (session->look == RUNTIME_LOOK_VALUES && target->attributes && target->prior)
+        detail->has_values =
+            kube_has_values(session, &placed->ref, target->prior->attributes, item);
 }
 
 static int on_item(void *arg, const struct value *item, struct error *error)
@@ -199,7 +199,8 @@ static bool is_untouched(struct runtime_session *session, const struct placed *p
 {
     const struct record *prior = placed->target->prior;
 
-    return prior && session_knows_untouched(session, &placed->ref, prior);
+    return prior && placed->target->attributes &&
+           session_knows_untouched(session, &placed->ref, prior);
 }
 
 /* Objects of a group that are read one by one: where most are known to be untouched, a list would

@@ -140,7 +140,7 @@ static void explain(const struct follow_watch *watch, struct error *why)
         err_set(why, watch->error->code, watch->error->reason, "the watch of %s: %s", watch->what,
                 watch->error->message);
     else
-        err_set(why, ERR_UNAVAILABLE, "WatchSilent", "the watch of %s: %s", watch->what,
+        err_set(why, ERR_UNAVAILABLE, "Unavailable", "the watch of %s: %s", watch->what,
                 watch->is_synced ? "it shows no events and no bookmarks"
                                  : "its first list is not complete");
 }
@@ -152,7 +152,7 @@ enum runtime_whole followed_state(struct followed *followed, struct error *why)
     const struct follow_watch *last = NULL;
 
     if (followed->missed) {
-        err_set(why, ERR_UNAVAILABLE, "NotWatched", "%s", followed->missed);
+        err_set(why, ERR_UNAVAILABLE, "TooManyWatches", "%s", followed->missed);
         return FOLLOWING_BROKEN;
     }
     for (const struct tracked *each = followed->objects; each; each = each->next_of_spec) {

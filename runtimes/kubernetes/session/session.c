@@ -63,6 +63,17 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
     return session;
 }
 
+static int open_foreign(struct kube_runtime *kube, const struct runtime_scope *scope,
+                        const struct runtime_call *call, struct runtime_session **ret,
+                        struct error *error)
+{
+    int r = session_open_foreign(kube, scope, call, ret, error);
+
+    if (r >= 0)
+        session_follow_begin(*ret, scope);
+    return r;
+}
+
 int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope,
                       const struct runtime_call *call, struct runtime_session **ret,
                       struct error *error)
@@ -76,7 +87,7 @@ int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope
         return err_set(error, ERR_FORBIDDEN, "AccessDenied", "no service account to act as");
     health_checks_begin(kube->checks);
     if (scope->connection)
-        return session_open_foreign(kube, scope, call, ret, error);
+        return open_foreign(kube, scope, call, ret, error);
     r = session_check_home(kube, scope, call, error);
     if (r < 0)
         return r;

@@ -36,6 +36,17 @@ static void begin_corrections(struct scene *scene)
     scene_expect_quiet(scene);
 }
 
+/* A watch may tell before the request comes: then that it is handled is another status. */
+static void expect_one_correction(struct scene *scene)
+{
+    static const char once[] = "apply configmaps, update configmaps 2, update specs/status";
+    _cleanup_free_ char *summary = api_server_write_summary(scene->server);
+
+    EXPECT(str_has_prefix(summary, once), summary);
+    EXPECT(str_equal(summary + sizeof(once) - 1, "") || str_equal(summary + sizeof(once) - 1, " 2"),
+           summary);
+}
+
 static void the_same_again_is_counted(void)
 {
     struct scene scene;
@@ -52,7 +63,7 @@ static void the_same_again_is_counted(void)
         if (n > 1)
             scene_expect_quiet(&scene);
         if (n > 1)
-            EXPECT_WRITES(&scene, "apply configmaps, update configmaps 2, update specs/status");
+            expect_one_correction(&scene);
     }
     for (int n = 6; n <= 8; n++) {
         correct(&scene, CONFIGMAPS "/b", NULL);
