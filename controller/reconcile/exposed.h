@@ -7,7 +7,8 @@
 
 #include "engine/base/value.h"
 
-/* Those of ConfigMaps that it names (`resourcesFrom`) count as in the Spec; those of Secrets do not.
+/* Those of ConfigMaps that it names (`resourcesFrom`) count as in the Spec; those of Secrets do
+ * not.
  *
  * The message for the condition SecretsInClear: how many Secrets, and the ids of the first.
  * resources: those of a Spec, perhaps not valid. free(). NULL: there is no such Secret. */
