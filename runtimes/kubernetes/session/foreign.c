@@ -117,6 +117,9 @@ int session_confirm_place(struct runtime_session *session, int64_t since,
 
     if (!session->foreign)
         return 0;
+    /* Before the first change: after the last deletion, none of the objects could tell. */
+    if (place_is_weak(session->place))
+        return session_confirm_absence(session, call, error);
     pthread_mutex_lock(&session->lock);
     seen = session->place_seen;
     pthread_mutex_unlock(&session->lock);
