@@ -1,5 +1,5 @@
-"""A REST server that does nothing slow, as a process of its own, and a client without an operator: for
-the benchmark http. Things are at /things/NAME; nothing is kept on disk.
+"""A REST server that answers after 20 ms, as one that is not on this machine does, as a process of its own, and a
+client without an operator: for the benchmark http. Things are at /things/NAME; nothing is kept on disk.
 
     python3 _rest.py serve      prints its port
     python3 _rest.py loop PORT COUNT PHASE
@@ -10,6 +10,7 @@ import sys
 import time
 
 AT_ONCE = 10
+LATENCY = 0.02  # seconds
 
 
 class Server(asyncio.Protocol):
@@ -32,7 +33,8 @@ class Server(asyncio.Protocol):
                 return
             body, self.data = rest[:length], rest[length:]
             method, path, _ = head.split(b"\r\n", 1)[0].split(b" ")
-            self.transport.write(self.answer(method, path, body))
+            answer = self.answer(method, path, body)
+            asyncio.get_running_loop().call_later(LATENCY, self.transport.write, answer)
 
     def answer(self, method, path, body):
         things = self.things

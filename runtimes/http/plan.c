@@ -288,6 +288,7 @@ static int plan_present(struct planning *planning, struct error *error)
         return fill_replace(planning, "its creation did not complete", false, error);
     if (is_as_wanted(planning)) {
         fill_unchanged(planning);
+        seen_note(&planning->session->seen, planning->place, planning->thing.object);
         return 0;
     }
     fixed = compare_first(immutable, planning->before, planning->step->base.attributes);

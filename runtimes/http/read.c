@@ -44,7 +44,7 @@ int http_read(struct runtime_session *session, const struct runtime_target *targ
 {
     _cleanup_(rest_server_unref_p) struct rest_server *server = NULL;
     _cleanup_(rest_thing_done) struct rest_thing thing = {0};
-    _cleanup_free_ char *path = NULL;
+    _cleanup_free_ char *path = NULL, *place = NULL;
     struct subject subject;
     int r;
 
@@ -57,8 +57,11 @@ int http_read(struct runtime_session *session, const struct runtime_target *targ
         r = session_server(session, &subject.description, call, &server, error);
     if (r < 0)
         return r;
-    r = rest_thing_read(server, &subject.description, subject.fill.attributes, path, call, &thing,
-                        error);
+    place = rest_thing_place(&subject.description, subject.fill.attributes, path);
+    thing.object = seen_take(&session->seen, place);
+    if (!thing.object)
+        r = rest_thing_read(server, &subject.description, subject.fill.attributes, path, call,
+                            &thing, error);
     if (r == ERR_FORBIDDEN)
         session_forget(session, server);
     if (r < 0)

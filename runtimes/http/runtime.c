@@ -22,6 +22,7 @@ static int open_session(struct runtime *runtime, const struct runtime_scope *sco
     session->is_foreign = scope->is_foreign;
     pthread_mutex_init(&session->lock, NULL);
     strmap_init(&session->servers);
+    seen_init(&session->seen);
     *ret = session;
     return 0;
 }
@@ -43,6 +44,7 @@ static void close_session(struct runtime_session *session)
     for (struct strmap_entry *e; (e = strmap_next(&session->servers, NULL));)
         drop_server(&session->servers, e);
     strmap_done(&session->servers);
+    seen_done(&session->seen);
     pthread_mutex_destroy(&session->lock);
     free(session->namespace_name);
     free(session->account);

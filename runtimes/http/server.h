@@ -11,8 +11,8 @@
 
 #include <stdatomic.h>
 
+#include "runtimes/http/config.h"
 #include "runtimes/http/description.h"
-#include "runtimes/http/runtime.h"
 #include "runtimes/io/http.h"
 
 /* Whose servers they are. Borrowed. */

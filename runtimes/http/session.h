@@ -8,6 +8,7 @@
 
 #include "engine/base/strmap.h"
 #include "engine/spec/check.h"
+#include "runtimes/http/seen.h"
 #include "runtimes/http/thing.h"
 
 struct http_runtime {
@@ -22,6 +23,7 @@ struct runtime_session {
     char *account; /* the ServiceAccount's name, or NULL */
     bool is_foreign;
     pthread_mutex_t lock;
+    struct seen_things seen;
     struct strmap servers; /* by their `connection` as text -> rest_server; under the lock */
 };
 
