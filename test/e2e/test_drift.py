@@ -185,7 +185,7 @@ def test_warn_is_over_when_it_is_set_back(spec):
 
 
 def test_disabled_ignores_drift_until_the_spec_changes(spec):
-    settled(spec, [a_map(spec)], driftDetection={"mode": "disabled"}, interval="1s")
+    spec.apply([a_map(spec)], driftDetection={"mode": "disabled"}, interval="1s").wait("True")
     edit(spec, a="other")
     time.sleep(QUIET)
     assert data(spec) == {"a": "other"} and not spec.condition("Drifted") and len(spec.releases()) == 1
