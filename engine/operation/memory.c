@@ -2,7 +2,7 @@
 #include "engine/base/locked.h"
 #include "engine/operation/planning/planning.h"
 
-#define OPERATION_ITSELF (24u << 10) /* the Spec's metadata, its State, sessions */
+#define OPERATION_ITSELF (28u << 10) /* the Spec's metadata, its State, sessions */
 #define MEMORY_FACTOR    3           /* measured: 2.3 to 2.7 where all is to be created */
 #define STEP_ITSELF      512         /* the runtime's own fields of a step */
 #define HOLD_PART        8           /* it asks for one in so many bytes more than it needs */
