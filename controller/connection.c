@@ -105,8 +105,7 @@ static int open_loops(struct connection *connection, struct error *error)
          {"tenant-http", .max_connections = http1 ? EXECUTOR_MAX_THREADS : TENANT_CONNECTIONS}},
         {&connection->watches, {"tenant-watch", .max_connections = WATCH_CONNECTIONS}},
         {&connection->foreign, {"foreign-http", .max_connections = FOREIGN_CONNECTIONS}},
-        {&connection->foreign_watches,
-         {"foreign-watch", .max_connections = FOREIGN_CONNECTIONS}},
+        {&connection->foreign_watches, {"foreign-watch", .max_connections = FOREIGN_CONNECTIONS}},
     };
     int r = 0;
 

@@ -163,8 +163,8 @@ static void attempt_free(struct attempt *attempt)
 void attempt_leave(struct attempt *attempt)
 {
     struct desk_entry *entry = attempt->entry;
-    bool stays = attempt->operation || attempt->sources || attempt->rests_until || attempt->reservation.ticket ||
-                 attempt->needed || attempt->to_preview;
+    bool stays = attempt->operation || attempt->sources || attempt->rests_until ||
+                 attempt->reservation.ticket || attempt->needed || attempt->to_preview;
 
     if (!attempt->operation) {
         if (!attempt->sources)

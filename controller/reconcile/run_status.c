@@ -294,8 +294,8 @@ static void drop(const struct value **object, const char *key)
 
 static bool is_bad_news(const struct run_status *status)
 {
-    return str_equal(status->verdict.ready, "False") && !status->is_suspended &&
-           !status->is_held && !status->waits;
+    return str_equal(status->verdict.ready, "False") && !status->is_suspended && !status->is_held &&
+           !status->waits;
 }
 
 /* A suspended Spec that was ready counts as it is. */

@@ -15,7 +15,7 @@
 struct collect {
     struct parse *parse;
     const struct value *attributes; /* of the current resource */
-    size_t index; /* index of the current resource */
+    size_t index;                   /* index of the current resource */
 };
 
 /* Adds a dependency, once, even if both dependsOn and a reference name it. */
@@ -132,8 +132,7 @@ static bool is_in_data(const struct place *place)
 {
     const struct place *below = NULL;
 
-    for (; place && !(str_equal(place->key, "attributes") && place->above &&
-                      !place->above->key);
+    for (; place && !(str_equal(place->key, "attributes") && place->above && !place->above->key);
          place = place->above)
         below = place;
     return place && below && str_equal(below->key, "data");

@@ -125,7 +125,8 @@ static void refuses_keys_that_collide_or_are_not_scalars(void)
         {"{{a: b}: c}", "line 1, column 2: a key must be a scalar, not a mapping"},
         {"~: a\n", "line 1, column 1: a key is null; quote it if it is a name"},
         {"? # nothing\n: a\n", "line 1, column 2: a key is null; quote it if it is a name"},
-        {".nan: a\n", "line 1, column 1: .nan is not a number that JSON has; quote it if it is a text"},
+        {".nan: a\n",
+         "line 1, column 1: .nan is not a number that JSON has; quote it if it is a text"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -229,10 +229,13 @@ static void refuses_what_has_no_json(void)
 {
     static const struct row rows[] = {
         {".inf", "line 1, column 4: .inf is not a number that JSON has; quote it if it is a text"},
-        {"-.Inf", "line 1, column 4: -.Inf is not a number that JSON has; quote it if it is a text"},
-        {"+.INF", "line 1, column 4: +.INF is not a number that JSON has; quote it if it is a text"},
+        {"-.Inf",
+         "line 1, column 4: -.Inf is not a number that JSON has; quote it if it is a text"},
+        {"+.INF",
+         "line 1, column 4: +.INF is not a number that JSON has; quote it if it is a text"},
         {".NaN", "line 1, column 4: .NaN is not a number that JSON has; quote it if it is a text"},
-        {"!!float .inf", "line 1, column 4: .inf is not a number that JSON has; quote it if it is a text"},
+        {"!!float .inf",
+         "line 1, column 4: .inf is not a number that JSON has; quote it if it is a text"},
         {"!!int abc", "line 1, column 4: \"abc\" is not what its tag !!int says"},
         {"!!int 1.5", "line 1, column 4: \"1.5\" is not what its tag !!int says"},
         {"!!int", "line 1, column 4: \"\" is not what its tag !!int says"},

@@ -40,10 +40,8 @@ static void others_are_read(void)
          "dependsOn: must be a list of Specs, and is of type object"},
         {"[\"db\"]", false, "", "dependsOn[0]: must be an object, and is of type string"},
         {"[{}]", false, "", "dependsOn[0].name: is required"},
-        {"[{\"name\":7}]", false, "",
-         "dependsOn[0].name: must be a string, and is of type number"},
-        {"[{\"name\":\"a/b\"}]", false, "",
-         "dependsOn[0].name: \"a/b\" is not the name of a Spec"},
+        {"[{\"name\":7}]", false, "", "dependsOn[0].name: must be a string, and is of type number"},
+        {"[{\"name\":\"a/b\"}]", false, "", "dependsOn[0].name: \"a/b\" is not the name of a Spec"},
         {"[{\"name\":\"db\",\"namespace\":\"..\"}]", false, "",
          "dependsOn[0].namespace: \"..\" is not the name of a namespace"},
     };

@@ -10,7 +10,7 @@
 #define OWN    "/api/v1/namespaces/shop"
 #define NAMESPACE_OF(name, uid)                                                                    \
     "{\"kind\":\"PartialObjectMetadata\",\"metadata\":{\"name\":\"" name "\",\"uid\":\"" uid "\"}" \
-                                                                                             "}"
+    "}"
 #define ANSWER(path, name, uid)                                                   \
     {                                                                             \
         .expect = "GET " path " ", .status = 200, .body = NAMESPACE_OF(name, uid) \
