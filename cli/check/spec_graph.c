@@ -11,6 +11,7 @@
 static const struct spec_type types[] = {
     {"Kubernetes", &kube_checks, NULL},
     {"Terraform", NULL, NULL},
+    {"HTTP", NULL, NULL},
 };
 const struct spec_options spec_graph_options = {.types = types, .n_types = ARRAY_SIZE(types)};
 

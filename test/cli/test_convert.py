@@ -290,7 +290,7 @@ def test_a_preview_of_a_spec_file():
         "kind": "Release",
         "metadata": {"generateName": "web-preview-", "namespace": "apps"},
         "spec": {"specRef": {"name": "web"}, "operation": "Preview", "serviceAccountName": "deployer",
-                 "resources": spec["spec"]["resources"]},
+                 "policies": {"prune": False}, "resources": spec["spec"]["resources"]},
     }
     result = run("-", input=json.dumps(spec))
     assert yaml.safe_load(result.stdout) == spec
