@@ -193,6 +193,8 @@ static void see(struct follow_watch *watch, const struct value *object, bool is_
         tracked_see(each,
                     is_gone ? TRACKED_ABSENT : tracked_print_of(object, each->of->field_manager),
                     tracked_version(object));
+        if (!is_gone)
+            tracked_see_treatment(each, tracked_treatment_of(object));
         tell_drift(each);
     }
 }
@@ -483,9 +485,11 @@ void followed_write_ends(struct followed *followed, const struct follow_place *p
         return;
     if (tracked->n_in_flight)
         tracked->n_in_flight--;
-    if (value_get_string(value_get(answer, "metadata"), "uid"))
+    if (value_get_string(value_get(answer, "metadata"), "uid")) {
         tracked_answer(tracked, tracked_print_of(answer, followed->field_manager),
                        tracked_version(answer));
+        tracked_answer_treatment(tracked, tracked_treatment_of(answer));
+    }
     tell_drift(tracked);
 }
 

@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/objects/managers.h"
+#include "runtimes/kubernetes/objects/treatment.h"
 
 #define FIRST_BUCKETS 16
 
@@ -133,6 +134,27 @@ uint64_t tracked_print_of(const struct value *object, const char *field_manager)
                          value_get(metadata, "deletionTimestamp") != NULL);
 }
 
+uint64_t tracked_treatment_of(const struct value *object)
+{
+    const struct value *annotations = value_path(object, "metadata", "annotations", NULL);
+    _cleanup_(hash_free_p) struct hash *hash = hash_new();
+    unsigned char bytes[HASH_SIZE];
+    uint64_t print;
+
+    for (size_t i = 0; i < value_count(annotations); i++) {
+        const char *key = value_member_key(annotations, i, NULL);
+        const char *text = value_string(value_member(annotations, i));
+
+        if (!treatment_reads(key))
+            continue;
+        hash_add_str(hash, key);
+        hash_add_str(hash, text ? text : "");
+    }
+    hash_finish(hash, bytes);
+    memcpy(&print, bytes, sizeof(print));
+    return print > TRACKED_ABSENT ? print : print + TRACKED_ABSENT + 1;
+}
+
 uint64_t tracked_version(const struct value *object)
 {
     const char *text = value_string(value_path(object, "metadata", "resourceVersion", NULL));
@@ -155,9 +177,22 @@ void tracked_see(struct tracked *tracked, uint64_t print, uint64_t version)
     tracked->has_news = true;
 }
 
+void tracked_see_treatment(struct tracked *tracked, uint64_t treatment)
+{
+    if (tracked->treatment != TRACKED_UNKNOWN && treatment != tracked->treatment)
+        tracked->is_treated_anew = true;
+    tracked->treatment = treatment;
+}
+
+void tracked_answer_treatment(struct tracked *tracked, uint64_t treatment)
+{
+    tracked->treatment = treatment;
+    tracked->is_treated_anew = false;
+}
+
 void tracked_hold(struct tracked *tracked)
 {
-    tracked->has_news = tracked->was_written = false;
+    tracked->has_news = tracked->was_written = tracked->is_treated_anew = false;
 }
 
 void tracked_answer(struct tracked *tracked, uint64_t print, uint64_t version)
@@ -179,9 +214,11 @@ static bool is_older_than_answer(const struct tracked *tracked)
 
 bool tracked_has_drifted(const struct tracked *tracked)
 {
-    return !tracked->n_in_flight && tracked->base != TRACKED_UNKNOWN &&
-           tracked->seen != TRACKED_UNKNOWN && tracked->seen != tracked->base &&
-           !is_older_than_answer(tracked);
+    if (tracked->n_in_flight || tracked->base == TRACKED_UNKNOWN ||
+        tracked->seen == TRACKED_UNKNOWN)
+        return false;
+    return tracked->is_treated_anew ||
+           (tracked->seen != tracked->base && !is_older_than_answer(tracked));
 }
 
 /* Without news the operation has read the object as it was seen last, and left it so: that it may

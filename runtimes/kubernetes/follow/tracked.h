@@ -4,7 +4,7 @@
  * Of an object three things are kept, as fingerprints: how it has to be (`base`), how the watch
  * showed it last (`seen`), and what of our fields was verified (`values`). A fingerprint is made of
  * the uid, of the digest of our fields (objects/managers.h), and of whether it is being deleted.
- * The bytes of names, values and managers are not kept: 88 bytes for each object, and 8 to 16 for
+ * The bytes of names, values and managers are not kept: 96 bytes for each object, and 8 to 16 for
  * its place in the table.
  *
  * An event of our own write may come before its answer, or after it. So events are only noted
@@ -34,13 +34,15 @@ struct tracked {
     struct follow_watch *in;
     uint64_t name;               /* its hash */
     uint64_t base, seen, values; /* fingerprints */
+    uint64_t treatment;          /* fingerprint of the annotations that say how it is treated */
     uint64_t seen_version;       /* resourceVersion of `seen`; 0: not known */
     uint64_t answered_version;   /* of the last answer to a write of ours; 0: none */
     uint32_t list;               /* the number of the list that it was last in */
     uint8_t n_in_flight;         /* writes of ours */
-    bool has_news;               /* an event came since the last operation began to read */
-    bool was_written;            /* by that operation */
-    bool is_wanted;              /* while it is settled: it stays tracked */
+    bool has_news : 1;           /* an event came since the last operation began to read */
+    bool was_written : 1;        /* by that operation */
+    bool is_wanted : 1;          /* while it is settled: it stays tracked */
+    bool is_treated_anew : 1;    /* these annotations changed, by somebody else */
 };
 
 /* ---- The table ---- */
@@ -69,6 +71,8 @@ uint64_t tracked_name(const char *name, uint64_t seed);
 uint64_t tracked_print(const char *uid, const char *digest, bool is_terminating);
 /* Of an object or its metadata, as the manager's. */
 uint64_t tracked_print_of(const struct value *object, const char *field_manager);
+/* Of the annotations that treatment_reads(). */
+uint64_t tracked_treatment_of(const struct value *object);
 /* A resourceVersion; 0: it is no number. */
 uint64_t tracked_version(const struct value *object);
 
@@ -80,10 +84,14 @@ void tracked_see(struct tracked *tracked, uint64_t print, uint64_t version);
 void tracked_hold(struct tracked *tracked);
 /* A write of ours was answered. print: TRACKED_UNKNOWN if the answer does not tell. */
 void tracked_answer(struct tracked *tracked, uint64_t print, uint64_t version);
+/* After tracked_see() or tracked_answer(): how the object is to be treated. A person who lets an
+ * object go, or takes it back, is heard at once. */
+void tracked_see_treatment(struct tracked *tracked, uint64_t treatment);
+void tracked_answer_treatment(struct tracked *tracked, uint64_t treatment);
 /* The operation has ended, and State has the object so. is_done: it may be absent. */
 void tracked_settle(struct tracked *tracked, uint64_t recorded, bool is_done);
 /* Somebody else changed it: what was seen is neither as it has to be, nor older than our own last
- * write. False while a write is in flight. */
+ * write; or it is to be treated in another way. False while a write is in flight. */
 bool tracked_has_drifted(const struct tracked *tracked);
 
 #endif

@@ -13,6 +13,7 @@
  *   s5.20  the watch shows print 5 at version 20 (s1: it is gone)    h      an operation reads
  *   w      a write of ours is sent      a6.21  is answered           l      its answer is lost
  *   S5     the operation ends, and State has print 5                 D1     absence is no drift
+ *   t3     its annotations say treatment 3          T3     so does an answer of ours
  *   !      drift                        =      none
  */
 static const struct {
@@ -47,6 +48,9 @@ static const struct {
     {"a Job that has removed itself", "h s5.9 S5 h s1.10 D5 ="},
     {"the same, of what must be there", "h s5.9 S5 h s1.10 S5 !"},
     {"an etcd that was set back: lower versions", "h s5.90 w a6.91 s6.91 S6 s5.20 = h S6 ="},
+    {"a person has it treated in another way", "h s5.10 t3 S5 = s5.11 t3 = s5.12 t4 ! h S5 ="},
+    {"we do, the event first", "h s5.10 t3 S5 h w s6.11 t4 = a6.11 T4 = S6 ="},
+    {"we do, the answer first", "h s5.10 t3 S5 h w a6.11 T4 = s6.11 t4 = S6 ="},
 };
 
 static unsigned long number(const char **at)
@@ -64,7 +68,7 @@ static void run(const char *note, const char *script)
 
     for (const char *at = script; *at;) {
         char word = *at++;
-        uint64_t print = strchr("saSD", word) ? number(&at) : 0;
+        uint64_t print = strchr("saSDtT", word) ? number(&at) : 0;
         uint64_t version = strchr("sa", word) ? number(&at) : 0;
         _cleanup_free_ char *where =
             str_printf("%s: \"%s\" at %zu", note, script, (size_t)(at - script));
@@ -83,6 +87,12 @@ static void run(const char *note, const char *script)
         case 'l':
             it.n_in_flight--;
             tracked_answer(&it, print, version);
+            break;
+        case 't':
+            tracked_see_treatment(&it, print);
+            break;
+        case 'T':
+            tracked_answer_treatment(&it, print);
             break;
         case 'S':
         case 'D':
@@ -188,7 +198,7 @@ static void the_table_finds_what_was_put(void)
         count++;
     EXPECT_INT((long long)count, MANY + MANY / 2, "all are walked");
     EXPECT_INT((long long)table.count, MANY + MANY / 2, "and counted");
-    EXPECT(sizeof(struct tracked) <= 88, "an object takes that much");
+    EXPECT(sizeof(struct tracked) <= 96, "an object takes that much");
     tracked_table_done(&table);
 }
 
