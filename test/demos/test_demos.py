@@ -25,7 +25,7 @@ SHOWN = {  # in this order
     "hybrid": ["It is previewed", "kubectl kusion show", "The certificate is for", "Secrets only", "A longer password",
                "Back to revision 1", "Gone after"],
     "stores": ["State is in PostgreSQL", "Ready after", "0 are damaged", "no State", "State is moved to a bucket",
-               "does nothing", "StoreMoved", "goes on with the same objects", "the same as before", "Gone after",
+               "does nothing", "was moved", "goes on with the same objects", "the same as before", "Gone after",
                "0 documents are whole"],
     "node": ["helm install", "Ready at", "helm test", "is at work", "Ready after", "What the guestbook's Pods answer",
              "helm upgrade", "the same objects as before", "kill -9", "the kubelet started its container again",
