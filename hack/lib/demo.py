@@ -406,13 +406,17 @@ def run(show, demo, once):
     return 0
 
 
-def make(kind):
-    """The demo that the command line asks for, of this class; and whether it is to end by itself."""
+def read_arguments():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--operator", type=int, required=True, help="its process")
+    parser.add_argument("--operator", type=int, help="its process, where the demo does not start one itself")
     parser.add_argument("--plane", required=True, help="its control plane")
     parser.add_argument("--once", action="store_true")
-    arguments = parser.parse_args()
+    return parser.parse_args()
+
+
+def make(kind):
+    """The demo that the command line asks for, of this class; and whether it is to end by itself."""
+    arguments = read_arguments()
     return kind(yaml.safe_load(kind.example.read_text()), arguments.plane, arguments.operator), arguments.once
 
 

@@ -2,7 +2,6 @@
 in its Pod applies examples/guestbook.yaml, whose Pods run, too; then it is upgraded, killed, asked and
 uninstalled. Exit status 1 where something is not as it should be."""
 
-import argparse
 import os
 import re
 import signal
@@ -12,7 +11,8 @@ import time
 
 import yaml
 
-from demo import BLUE, BOLD, DIM, GUESTBOOK, GREEN, RED, YELLOW, Demo, DemoFailed, paint, row, run, title
+from demo import (BLUE, BOLD, DIM, GUESTBOOK, GREEN, RED, YELLOW, Demo, DemoFailed, paint, read_arguments, row, run,
+                  title)
 from kubewatch import ROOT, Watch
 from kusion_e2e.cluster import tool
 from kusion_e2e.pod import LABELS, process_of, resident, use_page
@@ -186,10 +186,7 @@ def show(demo, once):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--plane", required=True)
-    parser.add_argument("--once", action="store_true")
-    arguments = parser.parse_args()
+    arguments = read_arguments()
     demo = NodeDemo(use_page(yaml.safe_load(GUESTBOOK.read_text())), arguments.plane)
     return run(show, demo, arguments.once)
 

@@ -2,7 +2,6 @@
 of S3, and from where all of it is deleted. State is sealed on both. Exit status 1 where something is not as it
 should be."""
 
-import argparse
 import os
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from demo import BOLD, DEADLINE, GREEN, DemoFailed, paint, row, run
+from demo import BOLD, DEADLINE, GREEN, DemoFailed, paint, read_arguments, row, run
 from demo_commands import CommandDemo
 from kubewatch import ROOT
 
@@ -134,10 +133,7 @@ def show(demo, once):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--plane", required=True)
-    parser.add_argument("--once", action="store_true")
-    arguments = parser.parse_args()
+    arguments = read_arguments()
     with tempfile.TemporaryDirectory(prefix="kusion-stores-demo-") as folder:
         demo = StoresDemo(yaml.safe_load(StoresDemo.example.read_text()), arguments.plane, Path(folder))
         try:

@@ -92,6 +92,8 @@ def controller(state_namespace, rack):
 @pytest.fixture(scope="module")
 def team(controller, rack):
     cluster = controller.cluster
+    namespace = f"/api/v1/namespaces/{TEAM}"  # another file may have had it, and it goes for a while
+    eventually(lambda: "deletionTimestamp" not in (cluster.api.get(namespace).object or {}).get("metadata", {}), 120)
     cluster.apply((ROOT / "examples/team-a.yaml").read_text())
     cluster.apply(json.dumps({"apiVersion": "v1", "kind": "Secret", "stringData": {"token": rack.key},
                               "metadata": {"name": "dns", "namespace": TEAM}}))

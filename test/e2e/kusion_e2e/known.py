@@ -5,7 +5,7 @@ DEFECTS = {
     "test_ignore.py::test_a_plan_that_is_approved_stays_so":
         "where a scale and the approval follow within a second, the plan has another digest, and asks again",
     "test_retention.py::test_a_job_with_a_time_to_live_runs_once": "failed once beside other runs; not looked into",
-    "test_other_clusters.py::TestAnother::test_it_is_noticed":
+    "test_other_clusters.py::TestAnother::test_it_is_noticed[the same CA]":
         "a cluster that is known by its CA alone: the Spec is held for longer than the test waits",
     "test_other_clusters.py::TestWhatBecomesOfIt::test_credentials_expire_and_are_renewed":
         "failed once beside other runs; not looked into",
@@ -13,7 +13,6 @@ DEFECTS = {
         "compares seconds: fails on a machine that is busy with other runs",
     "test_large_specs_scale.py::test_thousands_beside_another_tenant":
         "compares seconds: fails on a machine that is busy with other runs",
-    "test_http_rack.py": "its namespace, team-a, was still going: another file of the same run had used it",
 }
 # It kills the operator that the other tests of its file share, and goes on if it fails.
 ALONE = {
