@@ -519,7 +519,7 @@ static bool is_enough(struct runtime_session *session, const struct runtime_targ
             has_values(session, target, hint));
 }
 
-/* The object was applied as it is wanted now, and has removed itself: a Job with a time to live. */
+/* The object was applied as it is wanted now, and removes itself: a Job with a time to live. */
 static bool has_done_its_work(const struct runtime_target *target)
 {
     const struct record *prior = target->prior;
@@ -552,7 +552,7 @@ static int plan_seen(struct runtime_session *session, const struct desired *desi
 
     if (treatment == TREAT_NOT || (treatment == TREAT_IF_ABSENT && !is_absent))
         *ret = plan_nothing(session, target, seen, why);
-    else if (is_absent && has_done_its_work(target))
+    else if ((is_absent || seen->terminating) && has_done_its_work(target))
         *ret = plan_done(session, target);
     else if (is_absent)
         return plan_create(session, desired, call, ret, error);
@@ -581,7 +581,8 @@ static bool is_refused(const struct runtime_session *session, const struct desir
     const char *why;
 
     return hint && hint->presence == PRESENCE_PRESENT &&
-           (hint->terminating || is_foreign(session, &desired->target, hint)) &&
+           ((hint->terminating && !has_done_its_work(&desired->target)) ||
+            is_foreign(session, &desired->target, hint)) &&
            treatment_of(desired->initial, NULL, &why) < TREAT_IF_ABSENT;
 }
 
