@@ -11,10 +11,11 @@ from kusion_faults.faults import kinds_for, slow_kinds_for
 from kusion_faults.life import Life, positions
 from kusion_faults.proxy import Proxy
 from kusion_faults.room import Room, install_widgets
+from kusion_faults.wide_life import RemoteLife, WideLife
 
 
 # What may happen in a life, by name.
-SCENARIOS = {"automatic": Life, "approval": ApprovedLife}
+SCENARIOS = {"automatic": Life, "approval": ApprovedLife, "wide": WideLife, "remote": RemoteLife}
 
 
 class Sweep:
