@@ -7,7 +7,8 @@ KUSION_TEST_SEED   the order of the lives (else the time's)
 KUSION_TEST_FROM   number of lives of that order to leave out: those that were done before
 KUSION_TEST_LIFE   "KIND VERB PATH #N": that life alone
 KUSION_TEST_SCENARIO what the lives are: automatic (if not set); approval: each plan waits for one;
-                   wide: sources, dependsOn, ignore, health and drift; remote: the same by a kubeconfig
+                   wide: sources, dependsOn, ignore, health and drift; remote: the same by a kubeconfig;
+                   http: things behind a REST API
 KUSION_TEST_AT     a regular expression: at such positions alone
 KUSION_TEST_JOBS   lives side by side (2 for each CPU)
 KUSION_FAULTS_LONG the lives in which an answer or an event never comes, in place of all others
