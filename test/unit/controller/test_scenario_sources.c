@@ -150,6 +150,32 @@ static void a_bad_source_changes_nothing(void)
     }
 }
 
+/* The first one that cannot be read is told; the others are not read then. */
+static void sources_that_are_all_gone_keep_nobody_busy(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    source(&scene, "one", OBJECT("a", "1"));
+    source(&scene, "two", OBJECT("b", "1"));
+    scene_spec(&scene, "web", "\"retryInterval\":\"5m\"," FROM(SOURCE("one") "," SOURCE("two")),
+               "");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    api_server_delete(scene.server, CONFIGMAPS "/one");
+    scene_expect_ready(&scene, "web", "False", "SourceNotFound");
+    api_server_delete(scene.server, CONFIGMAPS "/two");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_DATA(&scene, "b", "1");
+    source(&scene, "one", OBJECT("a", "2"));
+    expect_message(&scene, "ConfigMap \"one\"");
+    source(&scene, "two", OBJECT("b", "2"));
+    expect_data(&scene, "b", "2");
+    expect_data(&scene, "a", "2");
+    scene_end(&scene);
+}
+
 /* ---- Releases ---- */
 
 static void request(struct scene *scene, const char *name, const char *fields)
@@ -413,6 +439,32 @@ static void a_change_ends_what_is_under_way(void)
     scene_end(&scene);
 }
 
+/* The Deployment never becomes ready, so the operation would take its whole `timeout`. */
+static void a_change_that_cannot_be_read_at_first_ends_it_too(void)
+{
+    static const char first[] = "{\"resources\":[" DEPLOYMENT("d", "1") "]}";
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    source(&scene, "one", first);
+    scene_spec(&scene, "web", "\"retryInterval\":\"1s\"," FROM(SOURCE("one")), "");
+    scene_expect_there(&scene, DEPLOYMENTS "/d");
+    scene_expect_quiet(&scene);
+    rule = api_server_rule(scene.server, &(struct api_rule){.verb = "get",
+                                                            .path = CONFIGMAPS "/one",
+                                                            .times = 1,
+                                                            .fault = API_ANSWER,
+                                                            .status = 429,
+                                                            .headers = "Retry-After: 60\r\n"});
+    source(&scene, "one", OBJECT("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it was to be read");
+    expect_data(&scene, "a", "1");
+    scene_expect_gone(&scene, DEPLOYMENTS "/d");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+}
+
 /* ---- kill -9 ---- */
 
 static bool kill_after(unsigned n)
@@ -456,9 +508,10 @@ static void survives_kills(void)
 
 SUITE(scenario_sources, TEST(resources_of_all_sources_are_applied),
       TEST(a_change_of_a_source_is_a_revision), TEST(a_bad_source_changes_nothing),
-      TEST(a_release_records_its_sources), TEST(rolls_back_to_what_the_sources_had),
-      TEST(previews_what_the_sources_have), TEST(half_a_change_is_not_applied),
-      TEST(only_the_content_that_is_wanted_is_applied), TEST(what_a_secret_has_is_not_shown),
+      TEST(sources_that_are_all_gone_keep_nobody_busy), TEST(a_release_records_its_sources),
+      TEST(rolls_back_to_what_the_sources_had), TEST(previews_what_the_sources_have),
+      TEST(half_a_change_is_not_applied), TEST(only_the_content_that_is_wanted_is_applied),
+      TEST(what_a_secret_has_is_not_shown),
       TEST(nothing_is_pruned_where_a_source_cannot_be_read_now),
       TEST(a_source_that_hangs_holds_up_nobody_else), TEST(a_change_ends_what_is_under_way),
-      TEST(survives_kills))
+      TEST(a_change_that_cannot_be_read_at_first_ends_it_too), TEST(survives_kills))
