@@ -2,7 +2,6 @@
 #include "cli/online/requests.h"
 #include "cli/online/wanted.h"
 #include "engine/base/str.h"
-#include "engine/spec/preview_policies.h"
 
 static char *title_of(const struct target *target, const struct options *options)
 {
@@ -47,25 +46,15 @@ static int preview_spec(struct session *session, const char *name, struct error 
 
 static int preview_wanted(struct session *session, const struct value *spec, struct error *error)
 {
-    const struct options *options = &session->cli->options;
     _cleanup_(target_done) struct target target = {0};
-    const char *account = object_text(spec, NULL, "spec", "serviceAccountName", NULL);
-    _cleanup_value_ const struct value *policies = preview_policies(value_get(spec, "spec"));
+    _cleanup_value_ const struct value *release = NULL;
+    _cleanup_free_ char *title = NULL;
+    int r;
 
-    int r = wanted_check_preview(spec, error);
-
-    if (r < 0)
-        return r;
     wanted_target(session, spec, &target);
-    return show(
-        session, &target,
-        &(struct release_request){
-            .operation = "Preview",
-            .resources = value_path(spec, "spec", "resources", NULL),
-            .policies = policies,
-            .service_account = options->service_account ? options->service_account : account,
-        },
-        error);
+    title = title_of(&target, &session->cli->options);
+    r = preview_make_wanted(session, &target, spec, &release, error);
+    return r < 0 ? r : preview_show(session->cli, release, title);
 }
 
 /* The worst of the exit codes: 1 before 2. */

@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "cli/frame/interrupt.h"
+#include "cli/online/hidden.h"
 #include "cli/online/plan_view.h"
 #include "cli/online/rows.h"
 #include "engine/base/str.h"
+#include "engine/spec/preview_policies.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/group.h"
 #include "runtimes/kubernetes/client/pause.h"
@@ -30,13 +32,13 @@ int request_create(struct session *session, const struct target *target,
         revision = value_pack("I", request->to_revision);
     if (is_preview)
         ttl = value_pack("i", TTL);
-    body =
-        value_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}, s:s, s:v?, s:v?, s:v?, s:s?, s:v?}}",
-                   "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "generateName",
-                   prefix, "namespace", target->namespace_name, "spec", "specRef", "name",
-                   target->name, "operation", request->operation, "toRevision", revision,
-                   "resources", request->resources, "policies", request->policies,
-                   "serviceAccountName", request->service_account, "ttlSecondsAfterFinished", ttl);
+    body = value_pack(
+        "{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}, s:s, s:v?, s:v?, s:v?, s:v?, s:s?, s:v?}}",
+        "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "generateName", prefix,
+        "namespace", target->namespace_name, "spec", "specRef", "name", target->name, "operation",
+        request->operation, "toRevision", revision, "resources", request->resources,
+        "resourcesFrom", request->sources, "policies", request->policies, "serviceAccountName",
+        request->service_account, "ttlSecondsAfterFinished", ttl);
     return session_do(session,
                       &(struct kube_request){
                           .method = "POST",
@@ -115,22 +117,60 @@ static int await_end(struct session *session, const struct target *target,
     return 0;
 }
 
+/* hidden: what goes with the Release. */
+static int make(struct session *session, const struct target *target,
+                const struct release_request *request, const struct hidden *hidden,
+                const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *release = NULL;
+    int r = request_create(session, target, request, &release, error);
+
+    if (r < 0)
+        return r;
+    hidden_belongs_to(session, hidden, release);
+    r = await_end(session, target, &release, error);
+    request_delete(session, release, NULL);
+    if (r == 0)
+        *ret = TAKE(release);
+    return r;
+}
+
 int preview_make(struct session *session, const struct target *target,
                  const struct release_request *request, const struct value **ret,
                  struct error *error)
 {
-    _cleanup_value_ const struct value *release = NULL;
     int r;
 
     interrupt_catch();
-    r = request_create(session, target, request, &release, error);
-    if (r < 0)
-        return r;
-    r = await_end(session, target, &release, error);
-    request_delete(session, release, NULL);
+    r = make(session, target, request, &(struct hidden){0}, ret, error);
     interrupt_release();
+    return r;
+}
+
+int preview_make_wanted(struct session *session, const struct target *target,
+                        const struct value *spec, const struct value **ret, struct error *error)
+{
+    const struct value *fields = value_get(spec, "spec");
+    const char *account = session->cli->options.service_account;
+    _cleanup_value_ const struct value *policies = preview_policies(fields);
+    struct hidden hidden = {0};
+    int r;
+
+    interrupt_catch();
+    r = hidden_make(session, target, fields, &hidden, error);
     if (r == 0)
-        *ret = TAKE(release);
+        r = make(session, target,
+                 &(struct release_request){
+                     .operation = "Preview",
+                     .resources = hidden.resources,
+                     .sources = hidden.sources,
+                     .policies = policies,
+                     .service_account =
+                         account ? account : value_get_string(fields, "serviceAccountName"),
+                 },
+                 &hidden, ret, error);
+    hidden_drop(session, &hidden);
+    interrupt_release();
     return r;
 }
 
