@@ -176,13 +176,15 @@ int preview_make_wanted(struct session *session, const struct target *target,
 
 /* ---- On the page ---- */
 
-static void show_failure(struct cli *cli, const struct value *release)
+void preview_show_failure(struct cli *cli, const struct value *release)
 {
     const struct value *ready = condition_of(release, "Ready");
     const char *message = object_text(ready, "", "message", NULL);
     _cleanup_free_ char *line = first_line(message);
     const char *hint = err_hints(message);
 
+    if (str_equal(object_text(release, "", "status", "phase", NULL), "succeeded"))
+        return;
     output_paint(&cli->out, STYLE_BAD, "%s: ", object_text(ready, "Failed", "reason", NULL));
     output_line(&cli->out, "%s", line);
     while (*hint) {
@@ -205,7 +207,6 @@ static int exit_of(const struct cli *cli, const struct value *release)
 int preview_show(struct cli *cli, const struct value *release, const char *title)
 {
     struct plan_view view = {cli->options.full, cli->options.show_unchanged};
-    bool has_failed = !str_equal(object_text(release, "", "status", "phase", NULL), "succeeded");
     const char *account = object_text(release, NULL, "status", "plan", "serviceAccountName", NULL);
 
     if (cli_wants_data(cli)) {
@@ -219,8 +220,7 @@ int preview_show(struct cli *cli, const struct value *release, const char *title
     plan_view_results(&cli->out, release, &view);
     if (value_path(release, "status", "plan", NULL))
         plan_view_summary(&cli->out, release);
-    if (has_failed)
-        show_failure(cli, release);
+    preview_show_failure(cli, release);
     output_flush(&cli->out);
     return exit_of(cli, release);
 }

@@ -38,5 +38,7 @@ int preview_make_wanted(struct session *session, const struct target *target,
 
 /* Shows a Preview as it ended: its plan, or why there is none. An enum exit_code. */
 int preview_show(struct cli *cli, const struct value *release, const char *title);
+/* Why there is none, if so, with what the operator advises. */
+void preview_show_failure(struct cli *cli, const struct value *release);
 
 #endif
