@@ -147,6 +147,20 @@ int preview_make(struct session *session, const struct target *target,
     return r;
 }
 
+int preview_make_destroy(struct session *session, const struct target *target,
+                         const struct value *spec, const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *policies = preview_policies(value_get(spec, "spec"));
+    _cleanup_value_ const struct value *pruned = value_without(policies, "prune");
+    _cleanup_value_ const struct value *unbound = value_without(pruned, "maxDeletions");
+    _cleanup_value_ const struct value *nothing = value_pack("[]");
+
+    return preview_make(session, target,
+                        &(struct release_request){
+                            .operation = "Preview", .resources = nothing, .policies = unbound},
+                        ret, error);
+}
+
 int preview_make_wanted(struct session *session, const struct target *target,
                         const struct value *spec, const struct value **ret, struct error *error)
 {

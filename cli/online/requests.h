@@ -31,6 +31,10 @@ int preview_make(struct session *session, const struct target *target,
                  const struct release_request *request, const struct value **ret,
                  struct error *error);
 
+/* What a Destroy of the Spec would delete: everything, whatever its `prune` and `maxDeletions` say.
+ */
+int preview_make_destroy(struct session *session, const struct target *target,
+                         const struct value *spec, const struct value **ret, struct error *error);
 /* The same of a Spec that is not applied yet, without putting values of Secrets into the Release.
  */
 int preview_make_wanted(struct session *session, const struct target *target,

@@ -87,3 +87,13 @@ def test_a_policy_that_the_file_has_no_more_counts_no_more(shell):
         said = shell.type(f"kubectl kusion {command}").must()
         assert "1 to delete" in said, said
     assert shell.type("kubectl get configmap goes").code == 1
+
+
+@pytest.mark.parametrize("command", ["preview web --destroy", "destroy web --preview"])
+def test_a_destroy_is_previewed_as_it_is_done(shell, command):
+    spec(shell, thing(shell, "a"), thing(shell, "b"), prune=False, maxDeletions=1)
+    shell.type("kubectl kusion apply -f spec.yaml --watch").must()
+    said = shell.type(f"kubectl kusion {command}").must()
+    assert "2 to delete" in said and "stays" not in said, said
+    shell.type("kubectl kusion destroy web --yes").must()
+    assert shell.type("kubectl get configmap a b --ignore-not-found -o name").must() == ""
