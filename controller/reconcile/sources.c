@@ -330,10 +330,7 @@ static enum stage stage_of(struct sources *sources)
 
 static bool has_sources(const struct attempt *attempt)
 {
-    const struct run *run = &attempt->run;
-
-    return !run->has_own_resources &&
-           value_count(value_path(run->object, "spec", "resourcesFrom", NULL)) > 0;
+    return value_count(value_path(attempt->run.object, "spec", "resourcesFrom", NULL)) > 0;
 }
 
 int sources_gather(struct attempt *attempt, struct error *error)

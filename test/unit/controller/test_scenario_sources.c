@@ -178,14 +178,19 @@ static void sources_that_are_all_gone_keep_nobody_busy(void)
 
 /* ---- Releases ---- */
 
-static void request(struct scene *scene, const char *name, const char *fields)
+static void request_of(struct scene *scene, const char *name, const char *spec, const char *fields)
 {
     _cleanup_free_ char *json = str_printf(
         "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{\"name\":\"%s\","
-        "\"namespace\":\"team\"},\"spec\":{\"specRef\":{\"name\":\"web\"},%s}}",
-        name, fields);
+        "\"namespace\":\"team\"},\"spec\":{\"specRef\":{\"name\":\"%s\"},%s}}",
+        name, spec, fields);
 
     api_server_create(scene->server, json);
+}
+
+static void request(struct scene *scene, const char *name, const char *fields)
+{
+    request_of(scene, name, "web", fields);
 }
 
 static void a_release_records_its_sources(void)
@@ -252,6 +257,20 @@ static void rolls_back_to_what_the_sources_had(void)
     scene_end(&scene);
 }
 
+/* The Release of a Preview as it ends; a reference. */
+static const struct value *ended(struct scene *scene, const char *name)
+{
+    _cleanup_free_ char *path = str_printf(RELEASES "/%s", name);
+    const struct value *release = NULL;
+
+    for (int i = 0; i < 20 && !value_path(release, "status", "conditions", NULL); i++) {
+        scene_expect_quiet(scene);
+        value_unref(release);
+        release = api_server_get(scene->server, path);
+    }
+    return release;
+}
+
 static void previews_what_the_sources_have(void)
 {
     struct scene scene = {0};
@@ -262,14 +281,69 @@ static void previews_what_the_sources_have(void)
     scene_spec(&scene, "web", "\"suspend\":true," FROM(SOURCE("one")), "");
     scene_expect_quiet(&scene);
     request(&scene, "look", "\"operation\":\"Preview\"");
-    for (int i = 0; i < 20 && !value_path(release, "status", "plan", NULL); i++) {
-        scene_expect_quiet(&scene);
-        value_unref(release);
-        release = api_server_get(scene.server, RELEASES "/look");
-    }
+    release = ended(&scene, "look");
     EXPECT_INT(value_int(value_path(release, "status", "plan", "create", NULL), 0), 1, "creates");
     EXPECT_INT(value_count(value_path(release, "status", "sources", NULL)), 1, "its sources");
     EXPECT_DATA(&scene, "a", NULL);
+    scene_end(&scene);
+}
+
+#define OWN                                                                                     \
+    "{\"id\":\"v1:ConfigMap:team:own\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":" \
+    "\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"own\",\"namespace\":\"team\"}}}"
+
+/* Those of the Spec count no more, and the Spec need not be there. */
+static void previews_sources_that_the_request_names(void)
+{
+    static const struct {
+        const char *label, *spec, *fields;
+        int creates, sources;
+    } cases[] = {
+        {"sources", "web", "\"operation\":\"Preview\",\"resourcesFrom\":[" SOURCE("two") "]", 2, 1},
+        {"with resources", "web",
+         "\"operation\":\"Preview\"," FROM(SOURCE("two")) "\"resources\":[" OWN "]", 3, 1},
+        {"resources alone", "web", "\"operation\":\"Preview\",\"resources\":[" OWN "]", 1, 0},
+        {"of no Spec", "new", "\"operation\":\"Preview\",\"resourcesFrom\":[" SOURCE("two") "]", 2,
+         1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct scene scene = {0};
+        _cleanup_value_ const struct value *release = NULL;
+
+        scene_begin(&scene);
+        source(&scene, "one", OBJECT("a", "1"));
+        source(&scene, "two", OBJECT("b", "1") OBJECT("c", "1"));
+        scene_spec(&scene, "web", "\"suspend\":true," FROM(SOURCE("one")), "");
+        scene_expect_quiet(&scene);
+        request_of(&scene, "look", cases[i].spec, cases[i].fields);
+        release = ended(&scene, "look");
+        EXPECT_INT(value_int(value_path(release, "status", "plan", "create", NULL), 0),
+                   cases[i].creates, cases[i].label);
+        EXPECT_INT(value_count(value_path(release, "status", "sources", NULL)), cases[i].sources,
+                   cases[i].label);
+        scene_end(&scene);
+    }
+}
+
+/* What a person's preview has of Secrets lies in one, and not in the Release. */
+static void a_preview_hides_what_a_secret_has(void)
+{
+    struct scene scene = {0};
+    _cleanup_value_ const struct value *release = NULL;
+    _cleanup_free_ char *text = NULL;
+    struct buf bytes = BUF_INIT;
+
+    scene_begin(&scene);
+    buf_add_str(&bytes, OBJECT("a", "hunter2"));
+    source_of_bytes(&scene, "Secret", "data", "hidden", &bytes);
+    request_of(&scene, "look", "web",
+               "\"operation\":\"Preview\",\"resourcesFrom\":[" HIDDEN("hidden") "]");
+    release = ended(&scene, "look");
+    text = json_to_str(release);
+    EXPECT_INT(value_int(value_path(release, "status", "plan", "create", NULL), 0), 1, "creates");
+    EXPECT(!strstr(text, "hunter2"), text);
+    buf_done(&bytes);
     scene_end(&scene);
 }
 
@@ -510,6 +584,7 @@ SUITE(scenario_sources, TEST(resources_of_all_sources_are_applied),
       TEST(a_change_of_a_source_is_a_revision), TEST(a_bad_source_changes_nothing),
       TEST(sources_that_are_all_gone_keep_nobody_busy), TEST(a_release_records_its_sources),
       TEST(rolls_back_to_what_the_sources_had), TEST(previews_what_the_sources_have),
+      TEST(previews_sources_that_the_request_names), TEST(a_preview_hides_what_a_secret_has),
       TEST(half_a_change_is_not_applied), TEST(only_the_content_that_is_wanted_is_applied),
       TEST(what_a_secret_has_is_not_shown),
       TEST(nothing_is_pruned_where_a_source_cannot_be_read_now),
