@@ -145,30 +145,53 @@ static void bad_archives_are_refused(void)
 
 /* ---- Folders ---- */
 
+#define LEADS_OUT "\"link\" is a link that leads out of the folder: put the file itself there"
+
+static char *make_folder(void)
+{
+    char *root = str_new("/tmp/kusion-test-XXXXXX");
+    _cleanup_free_ char *folder = NULL, *file = NULL;
+
+    CU_ASSERT_FATAL(mkdtemp(root) != NULL);
+    folder = str_printf("%s/folder", root);
+    file = str_printf("%s/file", folder);
+    CU_ASSERT_FATAL(mkdir(folder, 0700) == 0);
+    close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    return root;
+}
+
 static void links_in_a_folder_lead_to_files_alone(void)
 {
     static const struct {
+        enum package_links links;
         const char *to;
         const char *message; /* NULL: it is copied */
     } table[] = {
-        {"/proc/self/cmdline", NULL},
-        {"/etc", "\"link\" is no file"},
-        {"/dev/zero", "\"link\" is no file"},
-        {"/nowhere", "\"link\" cannot be read: No such file or directory"},
+        {LINKS_ANYWHERE, "/proc/self/cmdline", NULL},
+        {LINKS_ANYWHERE, "/etc", "\"link\" is a link to what is no file"},
+        {LINKS_ANYWHERE, "/dev/zero", "\"link\" is a link to what is no file"},
+        {LINKS_ANYWHERE, "/nowhere", "\"link\" cannot be read: No such file or directory"},
+        {LINKS_INSIDE, "folder/file", NULL},
+        {LINKS_INSIDE, "folder/../folder/file", NULL},
+        {LINKS_INSIDE, "folder", "\"link\" is a link to what is no file"},
+        {LINKS_INSIDE, "nowhere", "\"link\" cannot be read: No such file or directory"},
+        {LINKS_INSIDE, "/proc/self/cmdline", LEADS_OUT},
+        {LINKS_INSIDE, "../../proc/self/cmdline", LEADS_OUT},
+        {LINKS_INSIDE, "folder/../../../etc/passwd", LEADS_OUT},
+        {LINKS_INSIDE, "link", "\"link\" cannot be read: Too many levels of symbolic links"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        _cleanup_(folder_remove_p) char *root = str_new("/tmp/kusion-test-XXXXXX");
+        _cleanup_(folder_remove_p) char *root = make_folder();
         _cleanup_(package_writer_done) struct package_writer writer;
         _cleanup_free_ char *link = NULL;
         struct error error = {0};
 
-        CU_ASSERT_FATAL(mkdtemp(root) != NULL);
         link = str_printf("%s/link", root);
         CU_ASSERT_FATAL(symlink(table[i].to, link) == 0);
         package_writer_init(&writer, -1, MOST);
-        EXPECT_INT(package_copy(root, &writer, &error), table[i].message ? ERR_INVALID : 0,
-                   table[i].to);
+        EXPECT_INT(package_copy(root, table[i].links, &writer, &error),
+                   table[i].message ? ERR_INVALID : 0, table[i].to);
         EXPECT_STR(error.message, table[i].message ? table[i].message : "", table[i].to);
     }
 }
