@@ -60,7 +60,7 @@ static int read_line(const char *program, char *line, struct script_command *ret
     int r;
 
     if (!cut_line(line))
-        return refuse(line, "is too long: 255 bytes are read", error);
+        return refuse(line, "has no end within 255 bytes", error);
     whole = str_new(line);
     path = line + strspn(line, BLANKS);
     argument = path + strcspn(path, BLANKS);

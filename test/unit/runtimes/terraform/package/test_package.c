@@ -1,4 +1,6 @@
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,7 +83,7 @@ static void archives_are_unpacked_with_the_hash_of_lock_files(void)
         EXPECT(!package_hash_is_listed(list, unpacked, NULL), name);
         /* What was unpacked has the same hash as a folder. */
         package_writer_init(&writer, -1, MOST);
-        EXPECT_INT(package_copy(stage.to, &writer, NULL), 0, name);
+        EXPECT_INT(package_copy(stage.to, LINKS_INSIDE, &writer, NULL), 0, name);
         package_writer_finish(&writer, copied);
         package_writer_done(&writer);
         EXPECT_STR(copied, h1, name);
@@ -196,6 +198,45 @@ static void links_in_a_folder_lead_to_files_alone(void)
     }
 }
 
+struct writer {
+    int fd;
+    atomic_bool is_done;
+};
+
+static void *append(void *arg)
+{
+    struct writer *writer = arg;
+
+    while (!atomic_load(&writer->is_done))
+        CU_ASSERT_FATAL(write(writer->fd, "x", 1) == 1);
+    return NULL;
+}
+
+/* Somebody writes all the time, so that it is seen in one attempt or another. */
+static void a_file_that_changes_while_it_is_read_is_an_error(void)
+{
+    _cleanup_(folder_remove_p) char *root = make_folder();
+    _cleanup_free_ char *path = str_printf("%s/folder/file", root);
+    struct writer all = {.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)};
+    struct error error = {0};
+    pthread_t thread;
+    int r = 0;
+
+    CU_ASSERT_FATAL(ftruncate(all.fd, 1 << 20) == 0);
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, append, &all) == 0);
+    while (r == 0) {
+        _cleanup_(package_writer_done) struct package_writer writer;
+
+        package_writer_init(&writer, -1, UINT64_MAX);
+        r = package_copy(root, LINKS_INSIDE, &writer, &error);
+    }
+    atomic_store(&all.is_done, true);
+    pthread_join(thread, NULL);
+    close(all.fd);
+    EXPECT_STR(error.message, "\"folder/file\" was changed while it was read; it is tried again",
+               "says so");
+}
+
 static void hashes_are_read_strictly(void)
 {
     static const struct {
@@ -223,4 +264,4 @@ static void hashes_are_read_strictly(void)
 
 SUITE(terraform_package, TEST(archives_are_unpacked_with_the_hash_of_lock_files),
       TEST(bad_archives_are_refused), TEST(links_in_a_folder_lead_to_files_alone),
-      TEST(hashes_are_read_strictly))
+      TEST(a_file_that_changes_while_it_is_read_is_an_error), TEST(hashes_are_read_strictly))
