@@ -18,8 +18,11 @@ from demo import GREEN, DemoFailed, paint, read_arguments, row, run
 from demo_commands import CommandDemo
 from kubewatch import ROOT
 
-RACK = {name.removeprefix("KUSION_RACK_"): value for name, value in os.environ.items()
-        if name.startswith("KUSION_RACK_")}
+RACK = {"DNS": os.environ["KUSION_RACK_DNS"], "DNS_KEY": os.environ["KUSION_RACK_DNS_KEY"],
+        "DNS_PORT": os.environ["KUSION_RACK_DNS_PORT"], "LB": os.environ["KUSION_RACK_LB"],
+        "HOST": os.environ["KUSION_RACK_HOST"], "HOST_USER": os.environ["KUSION_RACK_HOST_USER"],
+        "HOST_KEY": os.environ["KUSION_RACK_HOST_KEY"], "HOST_FILES": os.environ["KUSION_RACK_HOST_FILES"],
+        "HOST_IDENTITY": os.environ["KUSION_RACK_HOST_IDENTITY"]}
 FILE = Path(RACK["HOST_FILES"]) / "web.address"
 
 
