@@ -55,6 +55,8 @@ static void tells_why_it_cannot_connect(void)
         {"port", {.port = "1"}, ERR_UNAVAILABLE, "StoreUnreachable"},
         {"user", {.user = "nobody"}, ERR_UNAUTHENTICATED, "StoreRefused"},
         {"password", {.passfile = "/proc/self/comm"}, ERR_UNAUTHENTICATED, "StoreRefused"},
+        {"no file of the password", {.passfile = "/nowhere"}, ERR_UNAUTHENTICATED, "StoreRefused"},
+        {"an empty file", {.passfile = "/dev/null"}, ERR_UNAUTHENTICATED, "StoreRefused"},
         {"database", {.database = "none"}, ERR_UNAVAILABLE, "StoreNotFound"},
         {"no TLS", {.sslmode = "disable"}, ERR_UNAUTHENTICATED, "StoreRefused"},
         {"authorities",
