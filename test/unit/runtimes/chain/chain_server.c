@@ -204,12 +204,12 @@ void chain_server_check_expiry(struct chain_server *server, const char *folder)
     struct error error = {0};
 
     server_process_find(getenv(folder), &process);
-    certificate_sign_again(tls, -3600);
+    certificate_sign_again(tls, -1);
     server_process_restart(&process);
     EXPECT_INT(await_answer(server, &error), ERR_UNAVAILABLE, error.message);
     EXPECT_STR(error.reason, "TLSVerification", error.message);
     EXPECT(strstr(error.message, "expired"), error.message);
-    certificate_sign_again(tls, 86400);
+    certificate_sign_again(tls, 3650);
     server_process_restart(&process);
     EXPECT_INT(await_answer(server, &error), ERR_NOT_FOUND, error.message);
 }

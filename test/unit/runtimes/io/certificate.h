@@ -2,8 +2,8 @@
 #ifndef TEST_UNIT_RUNTIMES_IO_CERTIFICATE_H
 #define TEST_UNIT_RUNTIMES_IO_CERTIFICATE_H
 
-/* Signs server.crt of the folder again by ca.key, so that it ends in so many seconds; negative: it
- * has. Aborts where it cannot. */
-void certificate_sign_again(const char *folder, long seconds);
+/* Signs server.crt of the folder again by ca.key, so that it ends in so many days; -1: it has ended
+ * yesterday. Aborts where it cannot. */
+void certificate_sign_again(const char *folder, int days);
 
 #endif
