@@ -15,7 +15,7 @@
 #include "engine/base/value.h"
 #include "engine/spec/secret_ref.h"
 
-/* Bytes of one value. Kubernetes takes 1 MiB of a Secret, the stores take 64 KiB of a value. */
+/* Bytes of one value. Kubernetes takes 1 MiB of an object, the stores take 64 KiB of a value. */
 #define SECRET_BYTES (256u << 10)
 
 struct secret {

@@ -70,6 +70,7 @@ static int write_spec(struct attempt *attempt, const char *message, const char *
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
         .summary = summary,
         .is_quiet = is_count,
+        .is_untold = attempt->progress.is_untold && !is_count,
     };
     int r;
 
@@ -78,7 +79,8 @@ static int write_spec(struct attempt *attempt, const char *message, const char *
     if (attempt->progress.is_working)
         status.unfinished = unfinished_of(attempt);
     r = run_write_status(&attempt->run, &status, error);
-
+    if (r >= 0)
+        attempt->progress.is_untold = is_count;
     run_status_done(&status);
     return r;
 }

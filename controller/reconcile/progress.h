@@ -48,6 +48,7 @@ struct attempt_progress {
     int64_t counted_at; /* ms, monotonic; 0: it was not */
     enum { WAITS_FOR_NOTHING, WAITS_FOR_HEALTH, WAITS_FOR_ANSWER, WAITS_AS_IT_FAILS } waits_said;
     enum { SAID_NOTHING, SAID_PLANNING, SAID_WORKING } what;
+    bool is_untold;  /* what was said last has no Event: it was a count */
     bool has_warned; /* in the log, that State is not saved */
 };
 

@@ -71,6 +71,7 @@ struct run_status {
     bool is_held;      /* Ready is False because of a hold: that is no failure */
     bool waits;        /* Ready is False, as other Specs come first: that is no failure */
     bool is_quiet;     /* the message is no news: no Event */
+    bool is_untold;    /* the message may be there already, without an Event */
     bool counts_failure; /* into status.failures */
     int64_t attempted, applied;              /* revisions; 0: as before */
     int64_t unfinished;                      /* one that may have changed something; 0: as before */

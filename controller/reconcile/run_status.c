@@ -571,17 +571,16 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
 {
     const struct verdict *verdict = &status->verdict;
     _cleanup_value_ const struct value *next = next_status(run, status);
-    bool is_news = !status->is_quiet && says_something_new(run, verdict);
+    bool is_news = !status->is_quiet && (status->is_untold || says_something_new(run, verdict));
     struct error problem = {0};
-    int r;
+    int r = 0;
 
     if (run->is_bypassed) /* there is none */
         return 0;
     note(run, verdict->ready, verdict->reason);
     /* What an unreadable object's status says is not known: it is then written each time. */
-    if (!run->is_unreadable && value_equal(status_of(run), next))
-        return 0;
-    r = put_status(run, next, &problem);
+    if (run->is_unreadable || !value_equal(status_of(run), next))
+        r = put_status(run, next, &problem);
     if (r == ERR_NOT_FOUND)
         return 0;
     if (is_news && !err_is_transient(r))

@@ -53,7 +53,7 @@ int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const 
 
 /* The same for references to secrets (secret_ref.h) as well, by a function of their own. One pass
  * does both: nothing that was looked up is taken for a reference, of either kind. has_data: the value
- * is the attributes of a Secret of Kubernetes. */
+ * is attributes with `data` in Base64 (secret_ref_has_data). */
 struct ref_lookups {
     ref_lookup *reference, *secret;
     void *arg;

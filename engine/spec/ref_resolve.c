@@ -37,7 +37,7 @@ int ref_each(const struct value *value, ref_visit *fn, void *arg, struct error *
 struct resolve {
     const struct ref_lookups *lookups;
     struct value_builder *made;
-    bool is_data; /* at work in `data` of a Secret */
+    bool is_data; /* at work in `data`, which holds Base64 */
     size_t bytes; /* of what was found: LIMIT_REFERRED_BYTES */
 };
 
@@ -132,7 +132,7 @@ static int add_below(struct resolve *resolve, const struct value *container, siz
     return add_resolved(resolve, value_member(container, index), error);
 }
 
-/* The members of a Secret. */
+/* The members of attributes that have `data`. */
 static int add_secret_member(struct resolve *resolve, const struct value *object, size_t index,
                              struct error *error)
 {

@@ -111,6 +111,26 @@ static void writes_a_status_once(void)
     end(&scene, &run);
 }
 
+static void what_was_said_quietly_can_be_told_later(void)
+{
+    static const struct fake_step step = PUT(200, ANSWER);
+    _cleanup_value_ const struct value *event = NULL;
+    struct run_status quiet = done, untold = done;
+    struct scene scene;
+    struct run run;
+
+    quiet.is_quiet = true;
+    untold.is_untold = true;
+    begin(&scene, &run, &step, 1);
+    EXPECT_INT(run_write_status(&run, &quiet, &scene.error), 0, scene.error.message);
+    EXPECT_INT(run_write_status(&run, &done, &scene.error), 0, "says nothing new");
+    EXPECT_INT(run_write_status(&run, &untold, &scene.error), 0, "is not written again");
+    event = scene_event(&scene, 0);
+    EXPECT(!scene_event(&scene, 1), "one event");
+    EXPECT_STR(value_get_string(event, "message"), "done", "event");
+    end(&scene, &run);
+}
+
 static void keeps_what_it_knows_of_revisions(void)
 {
     static const struct fake_step steps[] = {PUT(200, ANSWER), PUT(200, ANSWER)};
@@ -404,6 +424,7 @@ static void a_failure_says_when_it_is_tried_again(void)
         {"ServiceAccountNotFound", 1000, 30000, "x", NEXT("30s")},
         {"ServiceAccountNotFound", 45000, 45000, "x", NEXT("45s")},
         {"Deferred", 1000, 30000, "x", NEXT("30s")},
+        {"ClusterChanged", 1000, 30000, "x", NEXT("30s")}, /* the Secret is no event */
         {"AccessDenied", 1000, 0, "x", NEXT("5m")},
         {"AccessDenied", 5400000, 0, "x", NEXT("1h30m")},
         {"ImmutableField", 1000, 0, "annotate && " NOW,
@@ -472,9 +493,10 @@ static void intervals_are_bounded(void)
 }
 
 SUITE(run, TEST(goes_on_only_with_a_finalizer), TEST(writes_a_status_once),
-      TEST(keeps_what_it_knows_of_revisions), TEST(shows_the_policy_that_was_taken),
-      TEST(a_failure_says_when_it_is_tried_again), TEST(a_timeout_is_bounded),
-      TEST(intervals_are_bounded), TEST(tells_by_an_event_where_no_status_can),
+      TEST(what_was_said_quietly_can_be_told_later), TEST(keeps_what_it_knows_of_revisions),
+      TEST(shows_the_policy_that_was_taken), TEST(a_failure_says_when_it_is_tried_again),
+      TEST(a_timeout_is_bounded), TEST(intervals_are_bounded),
+      TEST(tells_by_an_event_where_no_status_can),
       TEST(makes_no_event_in_a_namespace_that_terminates),
       TEST(says_at_its_end_which_request_it_has_handled), TEST(takes_the_annotation_of_either_tool),
       TEST(gives_what_may_heal_as_long_as_timeout), TEST(counts_how_long_it_may_still_heal))
