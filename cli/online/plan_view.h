@@ -38,7 +38,4 @@ char *plan_short_digest(const struct value *release);
 /* Two plans of one Spec: resources of `plan` whose changes are not those of `before`. */
 unsigned plan_count_other(const struct value *before, const struct value *plan);
 
-/* Whether a field is one of those that the operator itself adds. */
-bool plan_is_own_field(const char *path);
-
 #endif

@@ -4,7 +4,7 @@
 #include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/utf8.h"
-#include "engine/base/value_node.h"
+#include "engine/base/value_private.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
 

@@ -7,7 +7,8 @@
 #include "engine/base/path.h"
 #include "engine/base/str.h"
 
-bool place_wanted_next(struct place_wanted *wanted)
+/* Puts the path's next step into wanted->step. False: the path ends here, or is malformed. */
+static bool take_step(struct place_wanted *wanted)
 {
     wanted->rest = wanted->rest ? path_step(wanted->path, wanted->rest, &wanted->step) : NULL;
     return wanted->rest;
@@ -51,7 +52,7 @@ size_t place_wanted_open(struct place_wanted **set, size_t n)
     size_t count = 0;
 
     for (size_t i = 0; i < n; i++)
-        if (place_wanted_next(set[i]))
+        if (take_step(set[i]))
             move_to_front(set, count++, i, set[i]->mark);
     return count;
 }

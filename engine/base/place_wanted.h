@@ -8,9 +8,6 @@
 
 #include "engine/base/yaml.h"
 
-/* Puts the path's next step into wanted->step. False: the path ends here, or is malformed. */
-bool place_wanted_next(struct place_wanted *wanted);
-
 /* Moves those whose next step is this key to the front of the set, gives them the mark, and returns
  * how many they are. */
 size_t place_wanted_key(struct place_wanted **set, size_t n, const char *key, size_t length,

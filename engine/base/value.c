@@ -5,7 +5,7 @@
 
 #include "engine/base/decimal.h"
 #include "engine/base/mem.h"
-#include "engine/base/value_node.h"
+#include "engine/base/value_private.h"
 
 /* ---- Lifetime ---- */
 

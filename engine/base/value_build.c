@@ -7,7 +7,7 @@
 #include "engine/base/str.h"
 #include "engine/base/value.h"
 #include "engine/base/value_held.h"
-#include "engine/base/value_node.h"
+#include "engine/base/value_private.h"
 
 #define KEY_SHOWN_BYTES 200 /* of a key, in a message */
 

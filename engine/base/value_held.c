@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/value_node.h"
+#include "engine/base/value_private.h"
 
 #define KEPT_SLOTS 256
 

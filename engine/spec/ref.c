@@ -5,7 +5,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/path.h"
 #include "engine/base/str.h"
-#include "engine/spec/ref_text.h"
+#include "engine/spec/ref_private.h"
 
 #define PREFIX_LENGTH (sizeof(REF_PREFIX) - 1)
 

@@ -10,9 +10,8 @@
 #include "runtimes/http/select.h"
 #include "runtimes/http/session.h"
 
-#define GRACE                                                                          \
-    10000 /* ms that a change takes at most, beyond its own timeout and those of reads \
-           */
+/* ms that a change takes at most, beyond its own timeout and those of reads. */
+#define GRACE 10000
 
 /* What one plan works with. */
 struct planning {

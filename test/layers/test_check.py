@@ -86,7 +86,7 @@ def fixture_project(tmp_path):
 
 def test_accepts_what_is_right(project):
     project.compile()
-    assert project.check() == (0, "tests: 10 passed, 0 failed\n")
+    assert project.check() == (0, "tests: 12 passed, 0 failed\n")
 
 
 @pytest.mark.parametrize("path, text, message", [

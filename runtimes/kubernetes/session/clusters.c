@@ -253,14 +253,6 @@ int clusters_get(struct clusters *clusters, const char *namespace_name,
     return r;
 }
 
-struct foreign_cluster *foreign_cluster_ref(struct foreign_cluster *cluster)
-{
-    LOCKED(&cluster->in->lock);
-
-    cluster->references++;
-    return cluster;
-}
-
 void foreign_cluster_unref(struct foreign_cluster *cluster)
 {
     if (!cluster)

@@ -1,8 +1,8 @@
 /*
  * For this folder: the text of a reference as a NUL-terminated string.
  */
-#ifndef ENGINE_SPEC_REF_TEXT_H
-#define ENGINE_SPEC_REF_TEXT_H
+#ifndef ENGINE_SPEC_REF_PRIVATE_H
+#define ENGINE_SPEC_REF_PRIVATE_H
 
 #include "engine/spec/ref.h"
 

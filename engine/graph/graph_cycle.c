@@ -3,7 +3,7 @@
  * it is on the stack. A breadth-first search from that node finds the shortest way back to it. Both
  * searches keep their own stack, and take linear time.
  */
-#include "engine/graph/cycle.h"
+#include "engine/graph/graph_private.h"
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"

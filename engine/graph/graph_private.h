@@ -1,8 +1,8 @@
 /*
  * Finds a cycle, for the error message of graph.c.
  */
-#ifndef ENGINE_GRAPH_CYCLE_H
-#define ENGINE_GRAPH_CYCLE_H
+#ifndef ENGINE_GRAPH_GRAPH_PRIVATE_H
+#define ENGINE_GRAPH_GRAPH_PRIVATE_H
 
 #include "engine/graph/graph.h"
 

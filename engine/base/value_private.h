@@ -8,8 +8,8 @@
  * between. The text of scalars is copied, unless it is long: references of a few bytes each may
  * name one long string thousands of times. Long text lies in a block, too.
  */
-#ifndef ENGINE_BASE_VALUE_NODE_H
-#define ENGINE_BASE_VALUE_NODE_H
+#ifndef ENGINE_BASE_VALUE_PRIVATE_H
+#define ENGINE_BASE_VALUE_PRIVATE_H
 
 #include <stdatomic.h>
 #include <stdint.h>

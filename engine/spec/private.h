@@ -1,6 +1,6 @@
 /* The state of parsing a Spec. For this folder alone. */
-#ifndef ENGINE_SPEC_PARSE_H
-#define ENGINE_SPEC_PARSE_H
+#ifndef ENGINE_SPEC_PRIVATE_H
+#define ENGINE_SPEC_PRIVATE_H
 
 #include "engine/spec/check.h"
 

@@ -77,7 +77,7 @@ struct runtime_following *const *desk_follow(struct desk_entry *entry,
         following = following_new(entry, runtimes, n_runtimes);
     LOCKED(&entry->table->desk->lock);
     entry->following = following;
-    desk_end_rest(entry);
+    entry->is_at_rest = false;
     atomic_store(&following->has_drifted, false);
     return following->of;
 }
@@ -89,7 +89,7 @@ void desk_unfollow(struct desk_entry *entry)
     pthread_mutex_lock(&entry->table->desk->lock);
     following = TAKE(entry->following);
     entry->rest = (struct desk_rest){0};
-    desk_end_rest(entry);
+    entry->is_at_rest = false;
     pthread_mutex_unlock(&entry->table->desk->lock);
     following_free(following);
 }
@@ -100,11 +100,6 @@ void desk_free_following(struct desk_entry *entry)
 }
 
 /* ---- Rest ---- */
-
-void desk_end_rest(struct desk_entry *entry)
-{
-    entry->is_at_rest = false;
-}
 
 /* Something came while the operation went on. With the lock. */
 static bool is_disturbed(const struct desk_entry *entry)
