@@ -145,3 +145,8 @@ def test_variables_are_those_of_the_tree():
     told = {name for cells in rows("debugging.md", 3) for name in re.findall(r"`(KUSION_[A-Z0-9_]+)`", cells[0])}
     assert tree_variables() - told == set(), "not in the tables of docs/debugging.md"
     assert told - tree_variables() == set(), "in docs/debugging.md, and gone from the tree"
+
+
+def test_the_provider_of_the_page_is_the_example():
+    program = (ROOT / "examples/provider/terraform-provider-host").read_text()
+    assert f"```python\n{program}```" in (ROOT / "docs/providers-of-your-own.md").read_text()
