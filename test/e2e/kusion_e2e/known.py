@@ -2,8 +2,6 @@
 failures; whoever mends one takes its row away."""
 
 DEFECTS = {
-    "test_ignore.py::test_a_plan_that_is_approved_stays_so":
-        "where a scale and the approval follow within a second, the plan has another digest, and asks again",
     "test_other_clusters.py::TestAnother::test_it_is_noticed[the same CA]":
         "a cluster that is known by its CA alone: the Spec is held for longer than the test waits",
     "test_other_clusters.py::TestWhatBecomesOfIt::test_credentials_expire_and_are_renewed":
