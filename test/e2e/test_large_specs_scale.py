@@ -57,10 +57,9 @@ def test_thousands_beside_another_tenant(state_namespace, tenant, other_tenant, 
     spec.put("all", content(tenant))
     spec.take(ref("all"), interval="1h", timeout="30m")
     eventually(lambda: spec.level("n0") == "1", LONG)
-    began = time.monotonic()
     other = Spec(cluster, other_tenant, "other").apply([config_map("other", other_tenant)])
     other.wait("True")
-    assert time.monotonic() - began < 30
+    assert counted(spec) < COUNT  # it did not wait for the thousands (hack/bench fairness: how long it takes)
     spec.wait("True", LONG)
     status = spec.get()["status"]
     assert status["plan"]["create"] == COUNT and status["resources"]["total"] == COUNT
