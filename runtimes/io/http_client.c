@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -151,10 +152,23 @@ static void free_pem(struct http_client *client)
     str_free_secret(client->key_pem);
 }
 
+/* Before curl reuses a connection, it compares certificates, and not their keys: one who has
+ * another tenant's certificate alone would get the connections of that tenant. So the key's digest
+ * stands behind the certificate, where a PEM text may have any words. */
+static char *bind_to_key(const char *cert_pem, const char *key_pem)
+{
+    char digest[HASH_HEX_SIZE];
+
+    if (!cert_pem || !key_pem)
+        return str_new(cert_pem);
+    hash_hex(key_pem, strlen(key_pem), digest);
+    return str_printf("%s\n%s\n", cert_pem, digest);
+}
+
 static void copy_pem(struct http_client *client, const struct http_tls *tls)
 {
     client->ca_pem = str_new(tls->ca_pem);
-    client->cert_pem = str_new(tls->cert_pem);
+    client->cert_pem = bind_to_key(tls->cert_pem, tls->key_pem);
     client->key_pem = str_new(tls->key_pem);
 }
 

@@ -22,9 +22,10 @@ from kusion_e2e.tenancy import Tenancy
 from kusion_e2e.turns import Turns
 
 # Runs that share the files begin with these, which take longest.
-LONGEST = ("second_runtime_calls", "leader", "chart_values", "tenants", "webhook_down",
-           "deletion_guard", "tenants_limits", "kubectl_managers", "approval", "spec_lifecycle",
-           "check", "tenants_fairness", "state_stores")
+LONGEST = ("state_stores", "unhealthy", "state_lost", "other_clusters", "health", "second_runtime_calls",
+           "terraform_canaries", "leader", "terraform", "webhook_down", "http", "other_clusters_hostile", "drift",
+           "deletion_guard", "tenants_previews", "spec_lifecycle", "accidents", "secret_store_clouds",
+           "http_rebinding", "tenants_limits", "chart", "state_copy", "check", "chart_values", "tenants")
 
 
 def pytest_configure(config):

@@ -2,19 +2,19 @@
 
 import gzip
 import json
-import os
 import time
 from pathlib import Path
 
 import pytest
 
 from kusion_e2e.controller import Controller
+from kusion_e2e.long import LONG
 from kusion_e2e.rights import account, bound, wait_until_may
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 from test_large_specs import Sourced, manifest, ref, stream
 
-COUNT = 10000 if os.environ.get("KUSION_E2E_LONG") else 2000
+COUNT = 10000 if LONG else 2000
 LONG = 900  # seconds
 MEMORY = 192 << 20  # of the chart's limit, what five eighths for providers leave
 

@@ -1,13 +1,13 @@
 """A create of two minutes, by another runtime (test/runtime/cloud.h): what is changed meanwhile, and
-processes that end meanwhile. It is shortened to 20 s, unless KUSION_E2E_LONG is set."""
+processes that end meanwhile. It is shortened to 20 s, but for hack/soak e2e."""
 
-import os
 import time
 
 import pytest
 
 from kusion_e2e.cloud import PROGRAM, Cloud, address_book, addresses, deployment, thing, thing_id
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.long import LONG, takes_minutes
 from kusion_e2e.specs import Spec
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
@@ -30,7 +30,7 @@ class Slow(Cloud):
 
     def end(self):
         """Of the create, unless it is to come by itself."""
-        if not os.environ.get("KUSION_E2E_LONG"):
+        if not LONG:
             time.sleep(max(0, SHORTENED - self.seconds()))
             self.hurry()
 
@@ -247,7 +247,7 @@ webhooks:
   sideEffects: None
   admissionReviewVersions: [v1]
 """
-OUTAGE = 60 if os.environ.get("KUSION_E2E_LONG") else 15  # seconds
+OUTAGE = 60 if LONG else 15  # seconds
 
 
 def test_what_is_made_while_the_store_is_down_is_kept(start, spec, cloud, store):
@@ -268,6 +268,7 @@ def test_what_is_made_while_the_store_is_down_is_kept(start, spec, cloud, store)
     assert addresses(cluster, tenant) == {"db": made + ".cloud"}
 
 
+@takes_minutes
 def test_a_create_that_a_killed_process_had_begun_is_never_begun_again(start, spec, cloud):
     cluster, tenant = spec.cluster, spec.namespace
     first = start()

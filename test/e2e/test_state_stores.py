@@ -10,6 +10,7 @@ import pytest
 
 from kusion_e2e.canary import Canary
 from kusion_e2e.controller import PROGRAM, Controller, release_lease
+from kusion_e2e.long import LONG
 from kusion_e2e.servers import Servers
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
@@ -17,7 +18,7 @@ from kusion_e2e.wait import eventually
 KINDS = ["postgres", "s3", "apache"]
 MANY = [f"m{n}" for n in range(30)]
 UNSEALED = ["--state-encryption=none"]
-SPECS = 1000 if os.environ.get("KUSION_E2E_LONG") else 40  # whose State is copied
+SPECS = 1000 if LONG else 40  # whose State is copied
 
 
 class World:
