@@ -156,6 +156,7 @@ static void drift_is_told_to_its_spec(void)
     settle(&db, &b, 1);
     settle(&web, &a, 1);
     EXPECT(is_in_state(&web, FOLLOWING_WHOLE, &why), why.message);
+    EXPECT(fake_server_wait(call.stage.harness.server, ARRAY_SIZE(steps)), "it watches");
     EXPECT_INT((long long)follows_count(call.stage.runtime.follows), 1, "one watch for both");
     EXPECT(call_impersonates(&call, 1), "as the account");
     EXPECT(is_told(&db, 1), "b is not as the manager of db left it");
@@ -293,6 +294,7 @@ static void specs_of_one_object_are_bounded(void)
         settle(&specs[i], &a, 1);
     }
     EXPECT(is_in_state(&specs[0], FOLLOWING_WHOLE, &why), why.message);
+    EXPECT(fake_server_wait(call.stage.harness.server, ARRAY_SIZE(steps)), "it watches");
     EXPECT_INT(kube_follow_ops.state(last->following, &why), FOLLOWING_BROKEN, "one too many");
     EXPECT(strstr(why.message, "too many Specs have the same object"), why.message);
     unfollow(&specs[0]);
