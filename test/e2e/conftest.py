@@ -13,7 +13,6 @@ import os
 
 import pytest
 
-from kusion_e2e import known
 from kusion_e2e.chart import OTHER, OWN, TEAM, Chart
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import STATE, Controller
@@ -38,10 +37,6 @@ def pytest_collection_modifyitems(items):
         why = reason_to_skip(item.path.stem, item.fixturenames) if IS_ASKED_FOR else None
         if why:
             item.add_marker(pytest.mark.skip(reason=why))
-        if known.reason(known.DEFECTS, item.nodeid):
-            item.add_marker(pytest.mark.xfail(reason=known.reason(known.DEFECTS, item.nodeid), strict=False))
-        if known.reason(known.ALONE, item.nodeid) and os.environ.get("KUSION_TURNS"):
-            item.add_marker(pytest.mark.skip(reason=known.reason(known.ALONE, item.nodeid)))
 
 
 @pytest.fixture(scope="session")

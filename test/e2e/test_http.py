@@ -109,36 +109,6 @@ def test_nothing_is_made_twice_and_nothing_forgotten_whatever_becomes_of_an_answ
     assert names(rest) == []
 
 
-def test_a_create_that_a_killed_process_had_begun_is_found(state_namespace, rest, tenant, controller):
-    """Where it can be found; nobody else is at work meanwhile."""
-    rest.secret(state_namespace, tenant)
-    spec = Spec(state_namespace, tenant)
-    rest.fault("slow", "late")
-    rest.late = 5
-    slow = rest.found("slow")
-    slow["extensions"]["create"]["timeout"] = "30s"
-    slow["extensions"]["read"]["timeout"] = "1s"
-    spec.apply([slow], retryInterval="2s")
-    eventually(lambda: any(method == "POST" for method, *_ in rest.requests))
-    controller.crash()
-    eventually(lambda: names(rest) == ["slow"])
-    rest.fault("slow", None)
-    again = Controller(state_namespace, flags=rest.flags).wait_leading()
-    try:
-        assert "may still take effect" in eventually(lambda: reason(spec, "Deferred"), 60)["message"]
-        spec.wait("True", 180)
-        assert names(rest) == ["slow"] and rest.log().count("begin slow") == 1
-        spec.delete()
-        assert names(rest) == []
-    finally:
-        controller.process = again.process  # to be stopped with the module
-
-
-def reason(spec, wanted):
-    ready = spec.condition()
-    return ready if ready and ready["reason"] == wanted else None
-
-
 def test_an_update_changes_what_was_planned_or_is_planned_again(spec, rest):
     spec.apply([rest.thing("a", x="1")]).wait("True")
     rest.forget_log()

@@ -167,10 +167,10 @@ def test_a_plan_that_is_approved_stays_so(web):
     web.apply(deployment(web.namespace, image="b", replicas=3), **manual)
 
     def asked():
-        digest = (web.spec.get()["status"].get("plan") or {}).get("digest")
-        ready = web.spec.condition()
-        assert ready and ready["reason"] == "AwaitingApproval" and digest, ready
-        return digest
+        status = web.spec.get()["status"]  # of one look: the plan before had a digest, too
+        ready = next(one for one in status["conditions"] if one["type"] == "Ready")
+        assert ready["reason"] == "AwaitingApproval" and ready["observedGeneration"] == web.spec.generation, ready
+        return status["plan"]["digest"]
 
     digest = eventually(asked)
     web.scale(7)

@@ -57,10 +57,9 @@ def test_thousands_beside_another_tenant(state_namespace, tenant, other_tenant, 
     spec.put("all", content(tenant))
     spec.take(ref("all"), interval="1h", timeout="30m")
     eventually(lambda: spec.level("n0") == "1", LONG)
-    began = time.monotonic()
     other = Spec(cluster, other_tenant, "other").apply([config_map("other", other_tenant)])
     other.wait("True")
-    assert time.monotonic() - began < 30
+    assert counted(spec) < COUNT  # it did not wait for the thousands (hack/bench fairness: how long it takes)
     spec.wait("True", LONG)
     status = spec.get()["status"]
     assert status["plan"]["create"] == COUNT and status["resources"]["total"] == COUNT
@@ -77,7 +76,9 @@ def test_thousands_beside_another_tenant(state_namespace, tenant, other_tenant, 
     spec.put("all", gzip.compress(stream(*texts).encode()))
     spec.wait_level("n7", "2")
     spec.wait("True", LONG)
-    assert [one["status"]["plan"]["update"] for one in spec.records()] == [0, 1]
+    ended = eventually(lambda: [one for one in spec.records() if one["status"].get("phase") == "succeeded"][1:]
+                       and spec.records())  # Ready is True until the status says that something is changed
+    assert [one["status"]["plan"]["update"] for one in ended] == [0, 1]
     assert resident(controller) < MEMORY, (before, resident(controller))
     spec.delete(LONG)
     assert counted(spec) == 0

@@ -1,13 +1,12 @@
-"""A tenant who keeps the operator busy, and another one who does not wait for it: `hack/bench
-fairness` has the full numbers. How long a Spec takes is compared with what it takes alone, in the same
-test."""
+"""A tenant who keeps the operator busy for ever, and another one who is served all the same. How long that takes
+is measured by `hack/bench fairness`."""
 
 import pytest
 
 from kusion_e2e import starvation
+from kusion_e2e.wait import PATIENCE
 
-PROBES = 5
-BEYOND = 1.0  # seconds more than alone
+PROBES = 3
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +34,8 @@ def burden(request, tenancy, other):
 
 @pytest.mark.parametrize("burden", list(BURDENS), indirect=True)
 def test_another_tenant_does_not_wait(other, burden):
-    """One Spec of all may: others use the machine, too."""
-    alone = sorted(other.probe() for _ in range(PROBES))
+    """No Spec of the burden gets Ready: who had to wait for one would wait for ever."""
     burden.begin()
-    beside = sorted(other.probe() for _ in range(PROBES))
-    assert beside[-2] <= alone[-2] + BEYOND, (alone, beside)
+    for _ in range(PROBES):
+        assert other.probe(PATIENCE) < PATIENCE
+    assert not burden.ready()

@@ -1,24 +1,17 @@
 """Clocks that are wrong."""
 
-import os
 import re
-import subprocess
-from pathlib import Path
 
 import pytest
+
+from kusion_e2e.wrong_clock import WrongClock
 
 DAY = 24 * 3600
 
 
 @pytest.fixture(scope="session")
 def wrong_clock(tmp_path_factory):
-    """The environment of a process whose clock is so many seconds ahead."""
-    library = tmp_path_factory.mktemp("clock") / "clock.so"
-    source = Path(__file__).with_name("clock.c")
-    subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
-    options = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
-    return lambda seconds: {"LD_PRELOAD": str(library), "KUSION_TEST_CLOCK_AHEAD": str(seconds),
-                            "ASAN_OPTIONS": options}
+    return WrongClock(tmp_path_factory.mktemp("clock"))
 
 
 def test_clock_back_lease_deleted(bare, wrong_clock):
@@ -26,7 +19,7 @@ def test_clock_back_lease_deleted(bare, wrong_clock):
     deleted. The condition tells a way out, and that is one."""
     lease = f"/apis/coordination.k8s.io/v1/namespaces/{bare.room.state}/leases/kusion-operator"
     bare.api.delete(lease)  # that of an earlier scenario in this room
-    ahead = bare.operator(bare.lane(), environment=wrong_clock(DAY))
+    ahead = bare.operator(bare.lane(), environment=wrong_clock.ahead(DAY))
     spec = bare.spec().apply([bare.config("a")], retryInterval="1s")
     bare.ready(spec)
     assert ahead.stop() == []
@@ -53,7 +46,7 @@ def test_clock_jumps_over_a_restart(bare, wrong_clock, ahead):
     spec = bare.spec().apply([bare.config("a")])
     bare.ready(spec)
     assert first.stop() == []
-    bare.operator(bare.lane(), environment=wrong_clock(ahead))
+    bare.operator(bare.lane(), environment=wrong_clock.ahead(ahead))
     spec.apply([bare.config("a", "2")])
     bare.ready(spec, 30)
     spec.delete()

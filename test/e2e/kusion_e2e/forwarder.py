@@ -13,7 +13,8 @@ class Forwarder:
         self.accepted = 0
         self.listener = None
         self.port = None
-        self.pairs = set()
+        self.sockets = set()
+        self.lock = threading.Lock()  # of the sockets
         self.open()
 
     def open(self):
@@ -31,8 +32,7 @@ class Forwarder:
             except OSError:
                 return
             self.accepted += 1
-            pair = [client]
-            self.pairs.add(tuple(pair))
+            self._keep(client)
             if self.target is None:
                 continue
             try:
@@ -40,9 +40,13 @@ class Forwarder:
             except OSError:
                 client.close()
                 continue
-            self.pairs.add((server,))
+            self._keep(server)
             for source, sink in ((client, server), (server, client)):
                 threading.Thread(target=self._pump, args=(source, sink), daemon=True).start()
+
+    def _keep(self, one):
+        with self.lock:
+            self.sockets.add(one)
 
     @staticmethod
     def _pump(source, sink):
@@ -59,13 +63,14 @@ class Forwarder:
 
     def cut(self):
         """Ends the connections that there are."""
-        for (one,) in self.pairs:
+        with self.lock:
+            ended, self.sockets = self.sockets, set()
+        for one in ended:
             try:
                 one.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
             one.close()
-        self.pairs.clear()
 
     def lead_to(self, target):
         self.target = target

@@ -49,6 +49,13 @@ class Burden:
         found = self.tenancy.cluster.api.get(path).must().object["items"]
         return sum("conditions" in one.get("status", {}) for one in found) >= self.count
 
+    def ready(self):
+        """The names of its Specs that are Ready."""
+        found = self.tenancy.cluster.api.get(path_of("Spec", self.tenant.namespace)).must().object["items"]
+        return [spec["metadata"]["name"] for spec in found
+                for one in spec.get("status", {}).get("conditions", [])
+                if (one["type"], one["status"]) == ("Ready", "True")]
+
     def end(self):
         """Its Specs go, where there is an operator that lets them."""
         if self.tenant is None or self.tenancy.operator.process.poll() is not None:
