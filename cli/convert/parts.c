@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/spec/preview_policies.h"
 #include "engine/spec/ref.h"
+#include "engine/value/json.h"
 
 struct parts {
     const struct value *spec, *resources;

@@ -11,10 +11,10 @@
 #include "cli/convert/candidate.h"
 #include "engine/base/base64.h"
 #include "engine/base/escape.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
 #include "engine/spec/place.h"
 #include "engine/spec/secret_ref.h"
+#include "engine/value/path.h"
 
 #define OPENING   "<path:"
 #define IN_BASE64 "PHBhdGg6" /* of that */

@@ -14,7 +14,7 @@
 #define CLI_ONLINE_PLAN_VIEW_H
 
 #include "cli/frame/output.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct plan_view {
     bool is_full;       /* long values whole */

@@ -8,8 +8,8 @@
 #include "controller/desk/following.h"
 #include "controller/desk/requests.h"
 #include "engine/base/hash.h"
-#include "engine/base/locked.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/locked.h"
 
 /* The entries of one kind. */
 struct desk_table {

@@ -3,9 +3,9 @@
 #include <sys/queue.h>
 
 #include "controller/desk/desk.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/resource_version.h"
 #include "runtimes/kubernetes/client/watch.h"

@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/private.h"
 #include "engine/operation/results.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
+#include "engine/value/json.h"
 
 /* A message names so many failures, and counts the rest. */
 #define NAMED_FAILURES 3

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "engine/base/base64.h"
-#include "engine/base/locked.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
+#include "engine/value/value_mark.h"
 
 /* "secret:DIGEST VERSION REFERENCE", or "secret64:" of a value that stands there in Base64. */
 #define MARK         "secret:"

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define SECRET_REF_PREFIX "ref://"
 #define SECRET_REF_BYTES  1024 /* of one reference */

@@ -37,10 +37,10 @@
 #define ENGINE_STATE_LEDGER_H
 
 #include "engine/base/arena.h"
-#include "engine/base/clock.h"
 #include "engine/state/calls.h"
 #include "engine/state/changes.h"
 #include "engine/store.h"
+#include "engine/threads/clock.h"
 
 /* ---- The open ledgers of this process, by Spec ---- */
 

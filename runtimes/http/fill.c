@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "engine/base/escape.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/path.h"
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 #define UNRESERVED      NAME_CHARACTERS ".~"

@@ -1,8 +1,8 @@
 /* Reading: for references and health, of what is in doubt, and of many things at once. */
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
+#include "engine/value/path.h"
 #include "runtimes/http/session.h"
 
 /* ---- One ---- */

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "engine/base/escape.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/secrets/private.h"
 
 #define DEFAULT_MOUNT "kubernetes"

@@ -1,5 +1,5 @@
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "engine/value/redaction.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/import.h"
 #include "runtimes/terraform/session.h"

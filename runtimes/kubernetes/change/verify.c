@@ -1,7 +1,7 @@
 #include "runtimes/kubernetes/change/verify.h"
 
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/change/prepare.h"
 #include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/objects/object.h"

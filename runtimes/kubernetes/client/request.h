@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "engine/base/cancel.h"
 #include "engine/base/error.h"
-#include "engine/base/permit.h"
-#include "engine/base/value.h"
+#include "engine/threads/cancel.h"
+#include "engine/threads/permit.h"
+#include "engine/value/value.h"
 #include "runtimes/kubernetes/client/ref.h"
 
 #define KUBE_JSON        "application/json"

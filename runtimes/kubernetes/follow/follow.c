@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/watch.h"

@@ -5,9 +5,9 @@
 #include <sys/queue.h>
 
 #include "engine/base/hash.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 
 #define KEPT_FOR       900000 /* ms without a use */
 #define ASKED_AGAIN    10000  /* ms after it did not answer */

@@ -11,7 +11,7 @@
 #ifndef RUNTIMES_KUBERNETES_SESSION_CLUSTERS_H
 #define RUNTIMES_KUBERNETES_SESSION_CLUSTERS_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/cluster.h"
 
 #define CLUSTERS_OF_NAMESPACE 64

@@ -3,9 +3,9 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/state/gzip.h"
+#include "engine/value/json.h"
 #include "test/unit/controller/scene.h"
 
 #define WEB        SPECS "/web"
