@@ -26,6 +26,7 @@ INTERNAL = {
     "runtimes/file/names.c": {"MAX_NAME"},
     "runtimes/io/process.c": {"MOST_READS"}, "runtimes/io/sandbox_program.c": {"MOST_HEADERS"},
     "runtimes/kubernetes/client/api_error.c": {"MAX_CAUSES"}, "runtimes/kubernetes/client/lease.c": {"MAX_ROUNDS"},
+    "runtimes/kubernetes/client/group_list.c": {"MOST_KEPT"},
     "runtimes/kubernetes/client/watch.c": {"MAX_FAILURES"}, "runtimes/kubernetes/store/documents_object.c": {"MAX_CONFLICTS"},
     "runtimes/lua/machine.c": {"MOST_CALLS"}, "runtimes/lua/pattern.c": {"MOST_NESTED"},
     "runtimes/kubernetes/objects/projection_private.h": {"MAX_GUESSED"}, "runtimes/terraform/plugin/folder.c": {"MOST_LEVELS"},
