@@ -22,7 +22,7 @@ set(LONG_TESTS
     controller/scenario_apply=25 controller/scenario_status_missing=20 controller/scenario_many=20
     controller/scenario_store=90 runtimes/kubernetes/change/live_text=50 runtimes/kubernetes/client/kube_client_retry=35
     runtimes/kubernetes/store/live_documents_writers=30 runtimes/kubernetes/client/live=30
-    runtimes/kubernetes/store/live_documents=25 runtimes/kubernetes/change/live_plans=20 engine/base=25
+    runtimes/kubernetes/store/live_documents=25 runtimes/kubernetes/change/live_plans=20 engine/value=25
     runtimes/postgres/postgres_cut=40 runtimes/postgres/postgres_race=40 runtimes/postgres/postgres_kill=25
     fuzz/documents=35)
 

@@ -14,7 +14,7 @@
 
 #include "controller/flags.h"
 #include "engine/base/buf.h"
-#include "engine/base/cancel.h"
+#include "engine/threads/cancel.h"
 
 /* 0: appends one line that says so to ret_text. ERR_TIMEOUT NotLeading: nobody renewed the Lease
  * for 30 s. Waits for an API server that does not answer, as the operator does at its start. */

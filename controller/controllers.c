@@ -10,9 +10,9 @@
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/release.h"
 #include "controller/reconcile/spec.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "runtimes/io/clock.h"
 
 #define ABSENT_CRDS                                                                          \

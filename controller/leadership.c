@@ -2,9 +2,9 @@
 
 #include "controller/core/leader.h"
 #include "controller/core/ticker.h"
-#include "engine/base/condition.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
+#include "engine/log/log.h"
+#include "engine/threads/condition.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/lease.h"
 #include "runtimes/kubernetes/client/pause.h"

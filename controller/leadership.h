@@ -6,14 +6,14 @@
  * if another process took it; then the leadership is lost.
  *
  * Each change asks the permit right before it is sent. PERMIT_RECORD (recording the outcome of a
- * call that was sent before, engine/base/permit.h) is always allowed.
+ * call that was sent before, engine/threads/permit.h) is always allowed.
  */
 #ifndef CONTROLLER_LEADERSHIP_H
 #define CONTROLLER_LEADERSHIP_H
 
 #include "controller/connection.h"
 #include "engine/base/buf.h"
-#include "engine/base/permit.h"
+#include "engine/threads/permit.h"
 
 struct leadership;
 

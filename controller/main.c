@@ -11,9 +11,9 @@
 #include "controller/flags.h"
 #include "controller/manager.h"
 #include "controller/state_command.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/log/log.h"
+#include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 
 /* One arena for all threads: they wait for the API server, not for each other, while an arena for

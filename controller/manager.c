@@ -14,8 +14,8 @@
 #include "controller/reconcile/source_watches.h"
 #include "controller/serving.h"
 #include "controller/store/store_check.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/pause.h"
 

@@ -14,7 +14,7 @@
 #define CONTROLLER_MANAGER_H
 
 #include "controller/flags.h"
-#include "engine/base/cancel.h"
+#include "engine/threads/cancel.h"
 
 int manager_run(const struct flags *flags, struct cancel *stop, struct error *error);
 

@@ -1,7 +1,7 @@
 #include "controller/preflight.h"
 
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/pause.h"
 

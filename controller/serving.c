@@ -4,8 +4,8 @@
 
 #include "controller/serve/probes.h"
 #include "controller/serve/server.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
+#include "engine/threads/locked.h"
 
 struct serving {
     const struct serving_config *config;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "runtimes/io/http_url.h"
 #include "runtimes/io/sandbox.h"
 #include "runtimes/kubernetes/client/file.h"

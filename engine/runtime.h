@@ -32,16 +32,16 @@
 #include <stdint.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/cancel.h"
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/base/permit.h"
-#include "engine/base/slots.h"
-#include "engine/base/value.h"
 #include "engine/health.h"
 #include "engine/spec/object_policy.h"
 #include "engine/state/record.h"
 #include "engine/store.h"
+#include "engine/threads/cancel.h"
+#include "engine/threads/clock.h"
+#include "engine/threads/permit.h"
+#include "engine/threads/slots.h"
+#include "engine/value/value.h"
 
 struct runtime {
     const struct runtime_ops *ops; /* first member of every implementation */

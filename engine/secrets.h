@@ -9,11 +9,11 @@
 
 #include <stdint.h>
 
-#include "engine/base/cancel.h"
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
-#include "engine/base/value.h"
 #include "engine/spec/secret_ref.h"
+#include "engine/threads/cancel.h"
+#include "engine/value/value.h"
 
 /* Bytes of one value. Kubernetes takes 1 MiB of an object, the stores take 64 KiB of a value. */
 #define SECRET_BYTES (256u << 10)

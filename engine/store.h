@@ -38,9 +38,9 @@
 #include <stdint.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/cancel.h"
 #include "engine/base/error.h"
-#include "engine/base/permit.h"
+#include "engine/threads/cancel.h"
+#include "engine/threads/permit.h"
 
 /* ---- Names ---- */
 

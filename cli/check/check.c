@@ -5,11 +5,11 @@
 #include "cli/check/rules.h"
 #include "cli/check/schema.h"
 #include "cli/check/spec_graph.h"
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/secret_ref.h"
+#include "engine/value/json.h"
 
 /* A namespace where none is known: no name of one. */
 #define SOME_NAMESPACE "-"

@@ -4,9 +4,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "engine/base/decimal.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
+#include "engine/value/decimal.h"
 
 struct checker {
     struct path *path;

@@ -10,8 +10,8 @@
 #ifndef CLI_CHECK_SCHEMA_H
 #define CLI_CHECK_SCHEMA_H
 
-#include "engine/base/path.h"
-#include "engine/base/value.h"
+#include "engine/value/path.h"
+#include "engine/value/value.h"
 
 /* path: of the value that is wrong, from the root. */
 typedef void schema_problem(void *arg, const char *path, const char *message);

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "cli/convert/candidate.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/path.h"
 
 #define NOT_OBEYED " is not obeyed: "
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "engine/base/strmap.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* The object without what a server, or a client for itself, has put there: status, uid,
  * managedFields, kubectl's last-applied-configuration, and the `creationTimestamp: null` that Go

@@ -6,6 +6,7 @@
 #include "cli/convert/clean.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/spec/ref.h"
 
 #define KUBERNETES "Kubernetes"
 
@@ -294,6 +295,42 @@ static void take_all(struct maker *maker)
 
 /* ---- What a Spec cannot have ---- */
 
+/* A reference to the name of the Namespace that is left out: its id and name. */
+struct own_name {
+    char *text;
+    const char *name;
+};
+
+/* The name; any other reference stays as it is. */
+static int write_out(void *arg, const char *text, const struct value **ret, struct error *error)
+{
+    const struct own_name *own = arg;
+
+    (void)error;
+    *ret = value_pack("s", str_equal(text, own->text) ? own->name : text);
+    return 0;
+}
+
+/* What refers to its name has the name. */
+static void write_out_name(struct maker *maker, const struct candidate *left_out)
+{
+    struct own_name own = {str_printf(REF_PREFIX "%s.metadata.name", left_out->id),
+                           left_out->ref.name};
+
+    for (size_t i = 0; i < maker->all.count; i++) {
+        struct candidate *candidate = &maker->all.items[i];
+        const struct value *before = candidate->entry, *made = NULL;
+
+        if (candidate->is_left_out || ref_resolve(before, write_out, &own, &made, NULL) < 0)
+            continue;
+        candidate->entry = made;
+        value_unref(before);
+        if (candidate->ref.name)
+            candidate->ref = object_ref_of(value_get(made, "attributes"));
+    }
+    free(own.text);
+}
+
 /* A Spec lives in its Namespace, and does not make it. */
 static void leave_out_own_namespace(struct maker *maker)
 {
@@ -309,6 +346,7 @@ static void leave_out_own_namespace(struct maker *maker)
                      "is left out: the Spec lives in this Namespace, which must be there before it "
                      "(kubectl create namespace %s)",
                      candidate->ref.name);
+        write_out_name(maker, candidate);
     }
 }
 

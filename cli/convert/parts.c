@@ -3,13 +3,13 @@
 #include <string.h>
 
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/spec/preview_policies.h"
 #include "engine/spec/ref.h"
+#include "engine/value/json.h"
 
 struct parts {
     const struct value *spec, *resources;
@@ -195,11 +195,11 @@ const struct value *parts_preview(const struct value *spec)
     _cleanup_free_ char *name = str_printf("%s-preview-", value_get_string(metadata, "name"));
     _cleanup_value_ const struct value *policies = preview_policies(fields);
 
-    return value_pack("{s:s, s:s, s:{s:s, s:v?}, s:{s:{s:v}, s:s, s:v, s:v?, s:v?, s:v?}}", "apiVersion",
-                      "api.kusion.io/v1", "kind", "Release", "metadata", "generateName", name,
-                      "namespace", value_get(metadata, "namespace"), "spec", "specRef", "name",
-                      value_get(metadata, "name"), "operation", "Preview", "policies", policies,
-                      "serviceAccountName", value_get(fields, "serviceAccountName"), "resources",
-                      value_get(fields, "resources"), "resourcesFrom",
-                      value_get(fields, "resourcesFrom"));
+    return value_pack(
+        "{s:s, s:s, s:{s:s, s:v?}, s:{s:{s:v}, s:s, s:v, s:v?, s:v?, s:v?}}", "apiVersion",
+        "api.kusion.io/v1", "kind", "Release", "metadata", "generateName", name, "namespace",
+        value_get(metadata, "namespace"), "spec", "specRef", "name", value_get(metadata, "name"),
+        "operation", "Preview", "policies", policies, "serviceAccountName",
+        value_get(fields, "serviceAccountName"), "resources", value_get(fields, "resources"),
+        "resourcesFrom", value_get(fields, "resourcesFrom"));
 }

@@ -5,7 +5,7 @@
 #define CLI_CONVERT_PARTS_H
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /*
  * n Specs, NAME-1 to NAME-n; for n 1 it is the Spec itself. A resource stays in its part, whatever

@@ -10,10 +10,11 @@
 
 #include "cli/convert/candidate.h"
 #include "engine/base/base64.h"
-#include "engine/base/path.h"
+#include "engine/base/escape.h"
 #include "engine/base/str.h"
 #include "engine/spec/place.h"
 #include "engine/spec/secret_ref.h"
+#include "engine/value/path.h"
 
 #define OPENING   "<path:"
 #define IN_BASE64 "PHBhdGg6" /* of that */
@@ -29,17 +30,15 @@ struct rewriting {
 
 /* ---- One ---- */
 
-/* Adds a part of a reference, decoded as %XX where it has to be. */
+/* Of a part of a reference, which is decoded where it is read. */
+static bool is_plain(char c)
+{
+    return isalnum((unsigned char)c) || strchr("-._~/:@+=,$!*()'", c);
+}
+
 static void add_part(struct buf *to, const char *text, size_t length)
 {
-    for (size_t i = 0; i < length; i++) {
-        unsigned char c = (unsigned char)text[i];
-
-        if (isalnum(c) || strchr("-._~/:@+=,$!*()'", c))
-            buf_add_char(to, (char)c);
-        else
-            buf_printf(to, "%%%02X", c);
-    }
+    escape_add(to, text, length, '%', is_plain);
 }
 
 /* The engine's "data/" after the mount is no part of a name. */

@@ -3,7 +3,7 @@
 #include "cli/frame/command.h"
 #include "cli/frame/width.h"
 #include "engine/base/str.h"
-#include "engine/base/yaml.h"
+#include "engine/yaml/yaml.h"
 
 #define PROGRAM "kubectl kusion"
 

@@ -20,7 +20,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 
 enum style { STYLE_PLAIN, STYLE_GOOD, STYLE_BAD, STYLE_WARN, STYLE_DIM, STYLE_BOLD, STYLES };
 

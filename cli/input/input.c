@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/input/json_text.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 
 #define BOM "\xef\xbb\xbf"
 

@@ -1,6 +1,6 @@
 /*
  * What a command reads: YAML or JSON, of several documents, from files, folders, standard input
- * ("-") and a kustomization. YAML is read as kubectl reads it (engine/base/yaml.h).
+ * ("-") and a kustomization. YAML is read as kubectl reads it (engine/yaml/yaml.h).
  *
  * Each document knows its file, and where in it each of its values stands. A file is read whole, of
  * at most LIMIT_DOCUMENT_BYTES.
@@ -13,8 +13,8 @@
 
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
-#include "engine/base/value.h"
-#include "engine/base/yaml.h"
+#include "engine/value/value.h"
+#include "engine/yaml/yaml.h"
 
 struct input_document {
     const struct value *value; /* never null */

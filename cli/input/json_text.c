@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "engine/base/json.h"
-#include "engine/base/place_wanted.h"
+#include "engine/value/json.h"
+#include "engine/yaml/place_wanted.h"
 
 size_t json_text_blanks(const char *text, size_t length)
 {

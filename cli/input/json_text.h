@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "engine/base/yaml.h"
+#include "engine/yaml/yaml.h"
 
 /* Bytes of the blanks that text begins with. */
 size_t json_text_blanks(const char *text, size_t length);

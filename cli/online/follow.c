@@ -3,9 +3,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/condition.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/group.h"
 

@@ -5,7 +5,7 @@
 #define CLI_ONLINE_GITOPS_H
 
 #include "cli/frame/output.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* "Kustomization fl/apps"; NULL: nobody that is known. free(). */
 char *gitops_owner(const struct value *spec);

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "engine/base/base64.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/spec/secret_ref.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/client/group.h"
 
 #define KEY "resources.json"

@@ -113,12 +113,8 @@ int run_history(struct cli *cli, struct error *error)
     _cleanup_(target_done) struct target target = {0};
     _cleanup_(objects_done) struct objects releases = {0};
     _cleanup_value_ const struct value *spec = NULL;
-    int r = session_open(cli, &session, error);
+    int r = spec_open(cli, &session, &target, &spec, error);
 
-    if (r == 0)
-        r = target_parse(&session, cli->arguments[0], &target, error);
-    if (r == 0)
-        r = spec_find(&session, &target, &spec, NULL, error);
     if (r == 0)
         r = release_list(&session, &target, &releases, error);
     if (r < 0)

@@ -122,6 +122,16 @@ int spec_find(struct session *session, struct target *target, const struct value
     return r;
 }
 
+int spec_open(struct cli *cli, struct session *session, struct target *target,
+              const struct value **ret, struct error *error)
+{
+    int r = session_open(cli, session, error);
+
+    if (r == 0)
+        r = target_parse(session, cli->arguments[0], target, error);
+    return r == 0 ? spec_find(session, target, ret, NULL, error) : r;
+}
+
 /* ---- Lists ---- */
 
 static int add_item(void *arg, const struct value *value, struct error *error)

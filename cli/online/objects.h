@@ -32,6 +32,11 @@ int target_parse(const struct session *session, const char *text, struct target 
 int spec_find(struct session *session, struct target *target, const struct value **ret,
               const struct value **ret_release, struct error *error);
 
+/* Opens the session, and finds the Spec that the command's first argument names. session_done() and
+ * target_done() also after an error. */
+int spec_open(struct cli *cli, struct session *session, struct target *target,
+              const struct value **ret, struct error *error);
+
 /* The Spec that `target` names, and no other. ERR_NOT_FOUND. */
 int spec_get(struct session *session, const struct target *target, const struct value **ret,
              struct error *error);

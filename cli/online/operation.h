@@ -5,7 +5,7 @@
 #define CLI_ONLINE_OPERATION_H
 
 #include "cli/frame/output.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* "Rollback to 7"; free(). */
 char *operation_name(const struct value *release);

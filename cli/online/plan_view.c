@@ -44,7 +44,8 @@ static const char *action_of(const struct value *result)
 
 /* ---- Fields ---- */
 
-bool plan_is_own_field(const char *path)
+/* Whether the operator itself adds it. */
+static bool is_own_field(const char *path)
 {
     static const char *const own[] = {"metadata.labels[api.kusion.io/owner]",
                                       "metadata.annotations[api.kusion.io/spec]"};
@@ -70,7 +71,7 @@ static size_t path_width(const struct value *fields)
         _cleanup_free_ char *shown = utf8_show(path_of(value_at(fields, i)));
         size_t width = text_width(shown);
 
-        if (width > widest && width <= WIDEST_PATH && !plan_is_own_field(shown))
+        if (width > widest && width <= WIDEST_PATH && !is_own_field(shown))
             widest = width;
     }
     return widest;
@@ -125,7 +126,7 @@ static void show_fields(struct output *out, const struct value *result, bool is_
     size_t width = path_width(fields);
 
     for (size_t i = 0; i < value_count(fields); i++)
-        if (!plan_is_own_field(path_of(value_at(fields, i))))
+        if (!is_own_field(path_of(value_at(fields, i))))
             show_field(out, value_at(fields, i), width, is_full);
     if (!omitted)
         return;

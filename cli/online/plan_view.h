@@ -14,7 +14,7 @@
 #define CLI_ONLINE_PLAN_VIEW_H
 
 #include "cli/frame/output.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct plan_view {
     bool is_full;       /* long values whole */
@@ -37,8 +37,5 @@ char *plan_short_digest(const struct value *release);
 
 /* Two plans of one Spec: resources of `plan` whose changes are not those of `before`. */
 unsigned plan_count_other(const struct value *before, const struct value *plan);
-
-/* Whether a field is one of those that the operator itself adds. */
-bool plan_is_own_field(const char *path);
 
 #endif

@@ -4,7 +4,8 @@
 
 #define RESOURCES_DIGEST "api.kusion.io/resources-digest"
 
-const struct value *revision_find(const struct objects *releases, int64_t revision)
+/* NULL: there is none (any more). Borrowed. */
+static const struct value *find_revision(const struct objects *releases, int64_t revision)
 {
     for (size_t i = releases->count; i-- > 0;) {
         const struct value *release = releases->items[i];
@@ -33,7 +34,7 @@ int revision_get(struct session *session, const struct target *target, int64_t r
 
     if (r < 0)
         return r;
-    found = revision_find(&releases, revision);
+    found = find_revision(&releases, revision);
     if (!found)
         return missing(target, revision, error);
     *ret = value_ref(found);
@@ -63,7 +64,7 @@ int revision_before(struct session *session, const struct target *target, const 
 
     if (r < 0)
         return r;
-    content = content_of(revision_find(&releases, in_force));
+    content = content_of(find_revision(&releases, in_force));
     for (size_t i = releases.count; i-- > 0;) {
         const struct value *release = releases.items[i];
 

@@ -6,10 +6,8 @@
 
 #include "cli/online/objects.h"
 
-/* The record of a revision; NULL: there is none (any more). Borrowed. */
-const struct value *revision_find(const struct objects *releases, int64_t revision);
-
-/* The same from the API server. ERR_NOT_FOUND, with those that there are. *ret: a reference. */
+/* The record of a revision, from the API server. ERR_NOT_FOUND, with those that there are. *ret: a
+ * reference. */
 int revision_get(struct session *session, const struct target *target, int64_t revision,
                  const struct value **ret, struct error *error);
 

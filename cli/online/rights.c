@@ -48,7 +48,6 @@ static const struct value *list_of(const char *words)
 
 struct words {
     char *name, *verbs, *resource, *object, *place, *account;
-    bool is_cluster;
 };
 
 static void words_done(struct words *words)

@@ -6,7 +6,7 @@
 #define CLI_ONLINE_STANDING_H
 
 #include "cli/frame/output.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* Worst first: the order of `status`. */
 enum standing_rank {

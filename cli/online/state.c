@@ -73,12 +73,8 @@ int run_state_show(struct cli *cli, struct error *error)
     _cleanup_(session_done) struct session session = {0};
     _cleanup_(target_done) struct target target = {0};
     _cleanup_value_ const struct value *spec = NULL;
-    int r = session_open(cli, &session, error);
+    int r = spec_open(cli, &session, &target, &spec, error);
 
-    if (r == 0)
-        r = target_parse(&session, cli->arguments[0], &target, error);
-    if (r == 0)
-        r = spec_find(&session, &target, &spec, NULL, error);
     if (r < 0)
         return r;
     if (cli_wants_data(cli))

@@ -29,11 +29,7 @@ int run_wait(struct cli *cli, struct error *error)
     int r = goal_of(cli->options.for_what, &watch.goal, error);
 
     if (r == 0)
-        r = session_open(cli, &session, error);
-    if (r == 0)
-        r = target_parse(&session, cli->arguments[0], &target, error);
-    if (r == 0)
-        r = spec_find(&session, &target, &spec, NULL, error);
+        r = spec_open(cli, &session, &target, &spec, error);
     if (r < 0)
         return r;
     watch.generation = object_int(spec, 0, "metadata", "generation", NULL);

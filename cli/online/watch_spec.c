@@ -190,6 +190,8 @@ static void tell_lines(struct watcher *watcher, const struct value *spec,
                        const struct value *record, const struct rows *rows, bool is_current)
 {
     struct standing standing = standing_of(spec, system_clock.now(&system_clock));
+    /* tell_end() says it, of whichever of the Spec and its Release is seen first. */
+    bool is_end = watcher->watch->goal == WATCH_REQUEST && standing.rank == STANDING_WAITS;
 
     if (record && !str_equal(watcher->told_of, object_name(record))) {
         forget(watcher);
@@ -198,7 +200,7 @@ static void tell_lines(struct watcher *watcher, const struct value *spec,
     }
     for (size_t i = 0; has_rows(record) && i < rows->count; i++)
         line_of_row(watcher, spec, &rows->items[i]);
-    if (is_current)
+    if (is_current && (!is_end || watcher->is_json))
         line_of_spec(watcher, spec, record, &standing, rows_have_failed(rows));
     output_flush(watcher->out);
 }

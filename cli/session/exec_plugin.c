@@ -10,10 +10,10 @@
 #include <unistd.h>
 
 #include "engine/base/base64.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 
 #define TIME      300000 /* ms */

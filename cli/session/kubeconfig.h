@@ -11,7 +11,7 @@
 #define CLI_SESSION_KUBECONFIG_H
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct kubeconfig_file {
     const char *folder;        /* absolute */

@@ -7,7 +7,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/yaml.h"
+#include "engine/yaml/yaml.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/file.h"
 

@@ -10,7 +10,7 @@
 #include <sys/queue.h>
 
 #include "engine/base/strmap.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct event {
     char *namespace_name;

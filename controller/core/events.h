@@ -14,7 +14,7 @@
 #ifndef CONTROLLER_CORE_EVENTS_H
 #define CONTROLLER_CORE_EVENTS_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 
 #define EVENT_NORMAL "Normal"

@@ -5,10 +5,10 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/core/outage.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/log/log.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/resource_version.h"
 #include "runtimes/kubernetes/client/watch.h"

@@ -3,11 +3,11 @@
 #include <stdatomic.h>
 
 #include "controller/core/outage.h"
-#include "engine/base/condition.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/log/log.h"
+#include "engine/threads/condition.h"
+#include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/lease.h"

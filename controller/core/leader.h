@@ -22,7 +22,7 @@
 #define CONTROLLER_CORE_LEADER_H
 
 #include "engine/base/buf.h"
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 
 #define LEADER_DURATION 15000 /* ms, the default */

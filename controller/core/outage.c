@@ -1,7 +1,7 @@
 #include "controller/core/outage.h"
 
-#include "engine/base/locked.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 
 #define LOG_INTERVAL 60000 /* ms */
 

@@ -2,9 +2,9 @@
 
 #include <stdbool.h>
 
-#include "engine/base/condition.h"
 #include "engine/base/mem.h"
-#include "engine/base/thread.h"
+#include "engine/threads/condition.h"
+#include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 
 struct ticker {

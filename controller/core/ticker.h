@@ -5,7 +5,7 @@
 #ifndef CONTROLLER_CORE_TICKER_H
 #define CONTROLLER_CORE_TICKER_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 
 struct ticker;
 

@@ -2,7 +2,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/threads/thread.h"
 
 struct workers {
     struct workers_config config;

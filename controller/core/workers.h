@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "controller/core/workqueue.h"
-#include "engine/base/cancel.h"
+#include "engine/threads/cancel.h"
 
 #define RETRY_AFTER 1000 /* ms */
 

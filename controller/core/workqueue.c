@@ -2,13 +2,13 @@
 
 #include <stdbool.h>
 
-#include "engine/base/condition.h"
 #include "engine/base/heap.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/executor/turns.h"
+#include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 

@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 
 #define WORKQUEUE_RETRY_MAXIMUM 300000 /* ms */
 

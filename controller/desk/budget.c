@@ -2,9 +2,9 @@
 
 #include <stdio.h>
 
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 
 /* What one namespace has reserved, and which of its operations wait. */
 struct budget_share {

@@ -32,10 +32,10 @@
 
 #include <pthread.h>
 
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
 #include "engine/base/heap.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/clock.h"
 
 /* ms that the oldest waits while smaller ones pass it. */
 #define BUDGET_PATIENCE 30000

@@ -276,7 +276,7 @@ void desk_wake(const struct desk_entry *entry)
 void desk_ask(struct desk_entry *entry)
 {
     entry->is_asked_for = true;
-    desk_end_rest(entry);
+    entry->is_at_rest = false;
     desk_wake(entry);
 }
 
@@ -303,7 +303,7 @@ static void on_landed(void *arg, const struct spec_key *spec)
     struct desk_entry *entry = desk_get(desk, DESK_SPEC, spec);
 
     entry->has_landed = true;
-    desk_end_rest(entry);
+    entry->is_at_rest = false;
     desk_wake(entry);
 }
 

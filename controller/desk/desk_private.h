@@ -8,8 +8,8 @@
 #include "controller/desk/following.h"
 #include "controller/desk/requests.h"
 #include "engine/base/hash.h"
-#include "engine/base/locked.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/locked.h"
 
 /* The entries of one kind. */
 struct desk_table {
@@ -119,9 +119,11 @@ struct desk_entry *desk_get_key(struct desk *desk, enum desk_kind kind, const ch
 /* Frees the entry if there is nothing to know of it. NULL is accepted. */
 void desk_tidy(struct desk_entry *entry);
 
-/* dependencies.c: the watch shows another version of the Spec, or is about to show it no more. */
+/* desk_dependencies.c: the watch shows another version of the Spec, or is about to show it no more. */
 void desk_tell_related(struct desk_entry *entry);
 void desk_drop_needs(struct desk_entry *entry);
+/* desk_following.c */
+void desk_free_following(struct desk_entry *entry);
 
 /* Puts the key into the queue: somebody asks for it. */
 void desk_ask(struct desk_entry *entry);

@@ -14,7 +14,10 @@
 #ifndef CONTROLLER_DESK_FOLLOWING_H
 #define CONTROLLER_DESK_FOLLOWING_H
 
-#include "controller/desk/desk.h"
+#include "engine/runtime.h"
+
+struct desk;
+struct desk_entry;
 
 #define DRIFT_BURST 10   /* checks of drift at once */
 #define DRIFT_EACH  1000 /* ms: then one each */
@@ -41,10 +44,5 @@ enum runtime_whole desk_following_state(struct desk_entry *entry, struct error *
 
 /* For the reconcile of a key that has no attempt: true if there is nothing to do for *ret_after. */
 bool desk_is_at_rest(struct desk *desk, const char *key, int64_t *ret_after);
-
-/* ---- For the desk itself, with its lock ---- */
-
-void desk_end_rest(struct desk_entry *entry);
-void desk_free_following(struct desk_entry *entry);
 
 #endif

@@ -108,7 +108,7 @@ void desk_observe(struct desk *desk, enum desk_kind kind, const char *key,
     else
         unlist(entry, now);
     entry->has_left = entry->has_left || !now->uid;
-    desk_end_rest(entry);
+    entry->is_at_rest = false;
     version_copy(&entry->observed, now);
     entry->was_observed = true;
     desk_tell_related(entry);

@@ -4,9 +4,9 @@
 #include <sys/random.h>
 
 #include "engine/base/base64.h"
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 
 #define PLAN_KEY_SECRET "kusion-operator-plan-key"
 /* The API server accepts no larger request. */

@@ -16,8 +16,8 @@
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
 #include "controller/reconcile/sources.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 
 /* ---- While the plan is made ---- */
 

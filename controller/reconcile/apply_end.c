@@ -7,8 +7,8 @@
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "engine/state/calls.h"
 
 bool apply_is_reportable(int code)

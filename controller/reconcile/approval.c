@@ -5,8 +5,8 @@
 #include "controller/reconcile/approval_private.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/rejection.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "engine/plan/approved_value.h"
 
 static bool names(const struct release_approval *approval, const char *digest)

@@ -1,8 +1,8 @@
 /* Who is told of plans that wait, and are approved: approval.h. */
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/approval.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 
 /* Tools find an event by the uid of its object. A Release that cannot be read has none. */
 static void tell_release(const struct attempt *attempt, const struct release *release,

@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 enum progress { PROGRESS_SETTLED, PROGRESS_RECONCILING, PROGRESS_STALLED };
 

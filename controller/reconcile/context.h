@@ -6,12 +6,12 @@
 
 #include "controller/core/events.h"
 #include "controller/reconcile/operation_log.h"
-#include "engine/base/clock.h"
 #include "engine/base/hash.h"
 #include "engine/executor/executor.h"
 #include "engine/release/history.h"
 #include "engine/runtime.h"
 #include "engine/state/ledger.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 #include "runtimes/kubernetes/client/group.h"
 

@@ -8,8 +8,8 @@
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 
 #define LOOK_AT_STATE 5000 /* ms, between two tries to remove State that may still come back */
 

@@ -1,9 +1,9 @@
 #include "controller/reconcile/drift.h"
 
 #include "controller/reconcile/corrections.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/log/log.h"
 
 #define NAMED_RESOURCES 10
 #define NAMED_FIELDS    5

@@ -5,7 +5,7 @@
 #ifndef CONTROLLER_RECONCILE_EXPOSED_H
 #define CONTROLLER_RECONCILE_EXPOSED_H
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* Those of ConfigMaps that it names (`resourcesFrom`) count as in the Spec; those of Secrets do
  * not.

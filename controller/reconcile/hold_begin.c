@@ -4,8 +4,8 @@
 
 #include "controller/reconcile/hold_revision.h"
 #include "controller/reconcile/recall.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "runtimes/kubernetes/client/resource_version.h"
 
 /* Requests that one reconcile ends: people can make any number. */

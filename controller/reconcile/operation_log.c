@@ -4,8 +4,8 @@
 
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/run.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 
 typedef void log_function(const char *message, ...);
 

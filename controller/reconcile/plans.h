@@ -13,8 +13,8 @@
 #ifndef CONTROLLER_RECONCILE_PLANS_H
 #define CONTROLLER_RECONCILE_PLANS_H
 
-#include "engine/base/value.h"
 #include "engine/store.h"
+#include "engine/value/value.h"
 
 struct reconcile_context;
 

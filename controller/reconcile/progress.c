@@ -7,9 +7,9 @@
 #include "controller/reconcile/attempt.h"
 #include "controller/reconcile/report.h"
 #include "engine/base/buf.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 
 /* What it is called, and the Release's phase; NULL: the Spec is not concerned. */
 static const struct {

@@ -4,11 +4,11 @@
 #include <stdio.h>
 
 #include "controller/reconcile/suspects.h"
-#include "engine/base/condition.h"
-#include "engine/base/json.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
+#include "engine/threads/condition.h"
+#include "engine/value/json.h"
 
 #define CAREFUL_TIME    1800000 /* ms without a death until nothing is recorded any more */
 #define SUSPECT_TIME    120000  /* ms that a suspect waits for others at most */

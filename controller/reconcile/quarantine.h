@@ -36,7 +36,7 @@
 
 #include <stddef.h>
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 
 #define QUARANTINE_DEATHS 3

@@ -2,11 +2,11 @@
 
 #include "controller/desk/desk.h"
 #include "controller/reconcile/context.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
 #include "engine/state/compress.h"
+#include "engine/value/json.h"
+#include "engine/value/value_mark.h"
 
 /* ---- Content ---- */
 

@@ -23,8 +23,8 @@
 #define CONTROLLER_RECONCILE_RECORDED_H
 
 #include "engine/base/hash.h"
-#include "engine/base/value.h"
 #include "engine/store.h"
+#include "engine/value/value.h"
 
 struct reconcile_context;
 

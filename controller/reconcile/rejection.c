@@ -4,8 +4,8 @@
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/report.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 
 #define REJECTED  "Rejected"
 #define WITHDRAWN "Withdrawn"

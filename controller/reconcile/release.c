@@ -11,8 +11,8 @@
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/sources.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "engine/spec/preview_policies.h"
 #include "runtimes/kubernetes/history/history.h"
 

@@ -3,10 +3,10 @@
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/log/log.h"
 
 /* Conflicts of one write: people label and approve meanwhile. */
 #define WRITE_ATTEMPTS 8

@@ -1,12 +1,12 @@
 /* What becomes of each resource, as a Release's status lists it. */
 #include "controller/reconcile/report.h"
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/base/timestamp.h"
 #include "engine/base/utf8.h"
+#include "engine/value/json.h"
 
 /* Of a field's path: the schema's limit. */
 #define PATH_BYTES 4096

@@ -1,8 +1,8 @@
 #include "controller/reconcile/request.h"
 
 #include "controller/reconcile/api.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 
 /* 1: it has ended, or is gone. */
 static int write_report(const struct reconcile_context *context,

@@ -5,9 +5,9 @@
 #include "controller/desk/desk.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/recorded.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 
 /* ---- Which go ---- */
 

@@ -12,10 +12,10 @@
 #include "controller/reconcile/run.h"
 #include "controller/reconcile/spec_secret.h"
 #include "engine/base/duration.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "engine/base/utf8.h"
+#include "engine/log/log.h"
 #include "engine/spec/name.h"
 #include "runtimes/kubernetes/runtime.h"
 

@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
-#include "engine/base/yaml.h"
 #include "engine/state/gzip.h"
+#include "engine/value/json.h"
+#include "engine/yaml/yaml.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 
 #define KUBERNETES  "Kubernetes"

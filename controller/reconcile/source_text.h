@@ -25,7 +25,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/error.h"
 #include "engine/base/strmap.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* Bytes: of a source as it is stored, and unzipped; of all sources of a Spec, unzipped. */
 #define SOURCE_BYTES       (1u << 20)

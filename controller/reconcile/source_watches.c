@@ -3,9 +3,9 @@
 #include <sys/queue.h>
 
 #include "controller/desk/desk.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/resource_version.h"
 #include "runtimes/kubernetes/client/watch.h"
@@ -50,9 +50,10 @@ struct follow {
 struct source_watches {
     struct kube_client *client;
     struct desk *desk;
-    pthread_mutex_t changing; /* who opens and ends watches; taken first */
-    pthread_mutex_t lock;     /* guards what follows; not held while a watch is opened or ended */
-    struct strmap watches, follows;
+    pthread_mutex_t changing; /* of `watches`; taken first, and held while one is opened or ended */
+    struct strmap watches;
+    pthread_mutex_t lock; /* of the followers; `follows` is changed with both */
+    struct strmap follows;
 };
 
 /* ---- Events ---- */
@@ -404,11 +405,4 @@ void source_watches_free(struct source_watches *watches)
     pthread_mutex_destroy(&watches->lock);
     pthread_mutex_destroy(&watches->changing);
     free(watches);
-}
-
-size_t source_watches_count(struct source_watches *watches)
-{
-    LOCKED(&watches->changing);
-
-    return watches->watches.count;
 }

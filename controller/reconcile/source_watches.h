@@ -39,7 +39,4 @@ bool source_watches_saw_change(struct source_watches *watches, const struct spec
 /* The Spec has no sources any more, or is gone. */
 void source_watches_forget(struct source_watches *watches, const struct spec_key *spec);
 
-/* For tests: the number of watches. */
-size_t source_watches_count(struct source_watches *watches);
-
 #endif

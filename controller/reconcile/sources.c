@@ -3,9 +3,9 @@
 #include "controller/reconcile/source_text.h"
 #include "controller/reconcile/source_watches.h"
 #include "controller/reconcile/spec_source.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 
 #define READ_TIMEOUT 30000 /* ms, for all */
 

@@ -14,9 +14,9 @@
 #include "controller/reconcile/source_watches.h"
 #include "controller/reconcile/sources.h"
 #include "controller/reconcile/store_wait.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/log/log.h"
 #include "runtimes/kubernetes/client/path.h"
 
 /* ms: another API server than the watch's may not have the version yet. */

@@ -6,10 +6,10 @@
 #include "controller/desk/desk.h"
 #include "controller/reconcile/spec_secret.h"
 #include "engine/base/base64.h"
-#include "engine/base/json.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "engine/state/gzip.h"
+#include "engine/value/json.h"
 
 #define TIMEOUT     10000       /* ms, of each request */
 #define SLOT_TIME   1000        /* ms; then it is tried again later */

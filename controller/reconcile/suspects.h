@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "engine/base/strmap.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* Objects: with the longest names 190 kB, of the 256 KiB that annotations may have. */
 #define LIMIT_SUSPECTS 500

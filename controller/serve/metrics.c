@@ -7,11 +7,11 @@
 
 #include "controller/serve/process.h"
 #include "controller/serve/server.h"
-#include "engine/base/locked.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/log/log.h"
+#include "engine/threads/locked.h"
 
 enum metric_kind { COUNTER, GAUGE, HISTOGRAM };
 

@@ -5,10 +5,10 @@
 #include <stdatomic.h>
 
 #include "controller/serve/address.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/log/log.h"
+#include "engine/threads/thread.h"
 
 #define CHUNK_BYTES   4096 /* of a body, for each write */
 #define HEADER_BYTES  1024 /* of an answer */

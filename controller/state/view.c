@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 #include "controller/state/names.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/state/codec.h"
 #include "engine/store/identity_document.h"
 #include "engine/store/store_error.h"
+#include "engine/value/json.h"
 
 static int about(const struct state_side *side, struct error *problem, struct error *error)
 {

@@ -5,9 +5,9 @@
 #include <sys/random.h>
 
 #include "controller/store/claim.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "engine/store/identity_document.h"
 #include "engine/store/store_error.h"
 #include "runtimes/kubernetes/client/pause.h"

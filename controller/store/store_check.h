@@ -12,10 +12,10 @@
 #ifndef CONTROLLER_STORE_STORE_CHECK_H
 #define CONTROLLER_STORE_STORE_CHECK_H
 
-#include "engine/base/clock.h"
-#include "engine/base/permit.h"
 #include "engine/store.h"
 #include "engine/store/gate.h"
+#include "engine/threads/clock.h"
+#include "engine/threads/permit.h"
 #include "runtimes/kubernetes/client/client.h"
 
 /* All borrowed. */

@@ -101,6 +101,16 @@ void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE])
     to_hex(digest, ret_hex);
 }
 
+uint64_t hash_finish_short(struct hash *hash)
+{
+    unsigned char digest[HASH_SIZE];
+    uint64_t first;
+
+    hash_finish(hash, digest);
+    memcpy(&first, digest, sizeof(first));
+    return first;
+}
+
 void hash_free(struct hash *hash)
 {
     if (!hash)

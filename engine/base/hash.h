@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "engine/base/buf.h"
 #include "engine/base/cleanup.h"
@@ -23,6 +24,7 @@ void hash_add_str(struct hash *hash, const char *s); /* with its NUL, so that "a
 /* Afterwards the hash can only be freed. */
 void hash_finish(struct hash *hash, unsigned char ret[HASH_SIZE]);
 void hash_finish_hex(struct hash *hash, char ret_hex[HASH_HEX_SIZE]);
+uint64_t hash_finish_short(struct hash *hash); /* the first 64 bits: a fingerprint in memory */
 void hash_free(struct hash *hash);
 DEFINE_CLEANUP(struct hash *, hash_free)
 

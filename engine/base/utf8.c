@@ -124,7 +124,7 @@ static void add_shown(struct buf *to, const char *text, size_t n)
         buf_add(to, text, n);
 }
 
-void utf8_add_shown(struct buf *to, const char *text)
+static void add_line(struct buf *to, const char *text)
 {
     size_t length = strlen(text);
 
@@ -138,7 +138,7 @@ char *utf8_show(const char *text)
 {
     struct buf shown = BUF_INIT;
 
-    utf8_add_shown(&shown, text);
+    add_line(&shown, text);
     return buf_take(&shown);
 }
 
@@ -150,7 +150,7 @@ char *utf8_show_lines(const char *text)
         size_t length = strcspn(text, "\n");
         _cleanup_free_ char *line = str_new_n(text, length);
 
-        utf8_add_shown(&shown, line);
+        add_line(&shown, line);
         if (!text[length])
             return buf_take(&shown);
         buf_add_char(&shown, '\n');

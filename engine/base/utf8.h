@@ -26,10 +26,8 @@ uint32_t utf8_code_point(const char *text, size_t n);
  */
 bool utf8_is_hidden(uint32_t code_point);
 
-/* Adds text as one line that is what it looks like: blanks for tabs and ends of lines, \u202e or
- * \U000e0041 for other hidden characters, ? for what is no UTF-8. */
-void utf8_add_shown(struct buf *to, const char *text);
-/* The same, as a string to free(). */
+/* The text as one line that is what it looks like: blanks for tabs and ends of lines, \u202e or
+ * \U000e0041 for other hidden characters, ? for what is no UTF-8. free() it. */
 char *utf8_show(const char *text);
 /* The same, with ends of lines (LF) as they are: for messages, whose lines are ours (error.h). */
 char *utf8_show_lines(const char *text);

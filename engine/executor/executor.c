@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "engine/base/limits.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/executor/private.h"
+#include "engine/threads/locked.h"
 
 #define NAMESPACE_PART 4 /* a namespace gets one in so many of max_threads */
 

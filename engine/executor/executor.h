@@ -20,8 +20,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "engine/base/clock.h"
 #include "engine/store.h"
+#include "engine/threads/clock.h"
 
 #define EXECUTOR_LONG_RUN    5000 /* ms */
 #define EXECUTOR_MAX_THREADS 1000 /* default of max_threads */

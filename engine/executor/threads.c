@@ -1,6 +1,6 @@
-#include "engine/base/condition.h"
-#include "engine/base/thread.h"
 #include "engine/executor/private.h"
+#include "engine/threads/condition.h"
+#include "engine/threads/thread.h"
 
 #define IDLE_THREADS 4 /* these stay; others that are idle for IDLE_FOR end */
 #define IDLE_FOR \

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/graph/cycle.h"
+#include "engine/graph/graph_private.h"
 
 static struct graph *new_graph(uint32_t n_nodes, size_t n_edges)
 {

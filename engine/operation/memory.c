@@ -1,6 +1,6 @@
 /* The memory that an operation holds, and what it frees early. */
-#include "engine/base/locked.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/threads/locked.h"
 
 #define OPERATION_ITSELF (28u << 10) /* the Spec's metadata, its State, sessions */
 #define MEMORY_FACTOR    3           /* measured: 2.3 to 2.7 where all is to be created */

@@ -3,8 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/condition.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/carrying/health_checks.h"
@@ -12,6 +10,8 @@
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
 #include "engine/operation/secrets.h"
+#include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 
 /* ---- Making and freeing ---- */
 

@@ -33,7 +33,6 @@
 #ifndef ENGINE_OPERATION_OPERATION_H
 #define ENGINE_OPERATION_OPERATION_H
 
-#include "engine/base/clock.h"
 #include "engine/executor/executor.h"
 #include "engine/plan/approved.h"
 #include "engine/plan/digest.h"
@@ -42,6 +41,7 @@
 #include "engine/secrets.h"
 #include "engine/spec/spec.h"
 #include "engine/state/ledger.h"
+#include "engine/threads/clock.h"
 
 enum operation_phase {
     OPERATION_NEW,

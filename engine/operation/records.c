@@ -1,11 +1,11 @@
 /* The records that operations write. */
 #include <stdio.h>
 
-#include "engine/base/value_mark.h"
 #include "engine/operation/private.h"
 #include "engine/operation/records.h"
 #include "engine/operation/secrets.h"
 #include "engine/operation/session.h"
+#include "engine/value/value_mark.h"
 
 enum ledger_when operation_ledger_when(const struct node *node)
 {

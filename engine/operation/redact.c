@@ -6,11 +6,11 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/redaction.h"
 #include "engine/operation/private.h"
 #include "engine/operation/results.h"
 #include "engine/operation/secrets.h"
 #include "engine/operation/session.h"
+#include "engine/value/redaction.h"
 
 /* Rounds for one change. Each reads all its secrets. */
 #define MOST_ROUNDS 16

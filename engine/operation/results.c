@@ -3,14 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/private.h"
 #include "engine/operation/results.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
+#include "engine/value/json.h"
 
 /* A message names so many failures, and counts the rest. */
 #define NAMED_FAILURES 3
@@ -21,10 +21,10 @@
 
 /* ---- Each ---- */
 
-/* An earlier operation of the same revision may have done it, and been killed or evicted before it
- * could report. One that came to its end has reported. */
-enum plan_action operation_done_action(const struct operation *operation,
-                                       const struct plan_change *change, enum plan_action action)
+/* The action that the result shows. An earlier operation of the same revision may have done it, and
+ * been killed or evicted before it could report. One that came to its end has reported. */
+static enum plan_action done_action(const struct operation *operation,
+                                    const struct plan_change *change, enum plan_action action)
 {
     const struct record *record = change->record;
 
@@ -51,7 +51,7 @@ void operation_set_action(struct node *node, enum plan_action action)
 
     if (!keeps_action(node, action))
         operation->results.items[node->index].action =
-            operation_done_action(operation, operation_change(node), action);
+            done_action(operation, operation_change(node), action);
 }
 
 void operation_init_results(struct operation *operation)
@@ -65,8 +65,7 @@ void operation_init_results(struct operation *operation)
 
         operation->results.items[i].change = change;
         operation->results.items[i].warnings = value_ref(change->warnings);
-        operation->results.items[i].action =
-            operation_done_action(operation, change, change->action);
+        operation->results.items[i].action = done_action(operation, change, change->action);
     }
 }
 

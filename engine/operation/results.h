@@ -9,9 +9,6 @@
 
 void operation_init_results(struct operation *operation);
 void operation_clear_results(struct operation *operation);
-/* The action that results show for a change that is carried out by `action`. */
-enum plan_action operation_done_action(const struct operation *operation,
-                                       const struct plan_change *change, enum plan_action action);
 /* Sets the action that the result shows. That of a replacement stays, and so does that of a call
  * whose answer was lost, if nothing is left to be done. Not under the lock. */
 void operation_set_action(struct node *node, enum plan_action action);

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "engine/base/base64.h"
-#include "engine/base/locked.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
+#include "engine/value/value_mark.h"
 
 /* "secret:DIGEST VERSION REFERENCE", or "secret64:" of a value that stands there in Base64. */
 #define MARK         "secret:"
@@ -310,7 +310,8 @@ const struct value *operation_seal_secrets(struct operation *operation, const st
     return has_secrets ? copy(&marking, value) : value_ref(value);
 }
 
-const struct value *operation_open_secrets(struct operation *operation, const struct value *value)
+/* The inverse of sealing, as far as the values are known: marks of others stay. */
+static const struct value *open_marks(struct operation *operation, const struct value *value)
 {
     const struct marking marking = {operation, open_mark};
 
@@ -337,8 +338,8 @@ const struct record *operation_open_record(struct operation *operation, const st
 
     if (!record)
         return NULL;
-    attributes = operation_open_secrets(operation, record->attributes);
-    result = operation_open_secrets(operation, record->result);
+    attributes = open_marks(operation, record->attributes);
+    result = open_marks(operation, record->result);
     if (attributes == record->attributes && result == record->result)
         return record_ref(record);
     opened = *record;

@@ -19,8 +19,6 @@ int operation_find_secret(struct operation *operation, const char *text, const s
 /* A copy with marks in place of the values that were looked up, wherever they are: as they are, or
  * in Base64. A reference; NULL stays NULL. */
 const struct value *operation_seal_secrets(struct operation *operation, const struct value *value);
-/* The inverse, as far as the values are known: marks of others stay. */
-const struct value *operation_open_secrets(struct operation *operation, const struct value *value);
 /* operation_seal_secrets() of a result, unless the records of its runtime are written as documents
  * of other tools (runtime_foreign), which need the values. */
 const struct value *operation_seal_result(const struct node *node, const struct value *result);

@@ -2,11 +2,11 @@
 
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
+#include "engine/value/path.h"
 
 /* Of what two values have in common, bytes that are shown before and after what differs: back to
  * the beginning of the line, where that is so near that what differs is not cut off. */

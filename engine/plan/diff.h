@@ -19,7 +19,7 @@
 #define ENGINE_PLAN_DIFF_H
 
 #include "engine/base/arena.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define DIFF_SENSITIVE "(sensitive)"
 

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/plan/unknown.h"
+#include "engine/value/json.h"
 
 /* What a digest is made of. It is no digest where a value could not be written whole: two values
  * may have the same beginning. */

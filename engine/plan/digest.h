@@ -22,7 +22,8 @@
 #ifndef ENGINE_PLAN_DIGEST_H
 #define ENGINE_PLAN_DIGEST_H
 
-#include "engine/plan/plan.h"
+#include "engine/base/hash.h"
+#include "engine/plan/change.h"
 
 /* What the digest of a plan begins with. It is another one as soon as any digest is made of
  * something else ("plan 2"): then no approval of a plan from before holds, and people are told. */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/pointer_walk.h"
+#include "engine/value/pointer_walk.h"
 
 static bool is_unknown(const struct value *value)
 {

@@ -5,7 +5,7 @@
 #ifndef ENGINE_PLAN_UNKNOWN_H
 #define ENGINE_PLAN_UNKNOWN_H
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* An array of pointers to all that is unknown, in the value's order; NULL: nothing is. A reference.
  * NULL, too, where they are more than one document holds (limits.h). */

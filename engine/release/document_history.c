@@ -3,10 +3,10 @@
 #include <stdio.h>
 
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/compress.h"
+#include "engine/value/json.h"
 
 #define FORMAT          1
 #define REVISION_SIZE   24 /* bytes of a revision as text */

@@ -27,9 +27,9 @@
 #ifndef ENGINE_RELEASE_HISTORY_H
 #define ENGINE_RELEASE_HISTORY_H
 
-#include "engine/base/value.h"
 #include "engine/release/release.h"
 #include "engine/store.h"
+#include "engine/value/value.h"
 
 /* The part of a record that a list returns. */
 struct release_head {

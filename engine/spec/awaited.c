@@ -3,7 +3,7 @@
 
 #include "engine/base/limits.h"
 #include "engine/base/str.h"
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
 
 /* False: it is none, and a problem says so. */
 static bool read_one(struct check *check, const struct value *entry, const char *own_namespace,

@@ -4,9 +4,9 @@
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
 #include "engine/spec/ref.h"
-#include "engine/spec/ref_text.h"
+#include "engine/spec/ref_private.h"
 #include "engine/spec/secret_ref.h"
 
 /* Unknown ids of a Spec that are compared with all others. */

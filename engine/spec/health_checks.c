@@ -4,7 +4,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
 
 /* Reports whatever is wrong; the runtime of the type checks what names an object (check.h). */
 static void read_one(struct parse *parse, const struct value *value, const struct place *place,

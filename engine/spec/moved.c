@@ -1,7 +1,7 @@
 #include "engine/spec/moved.h"
 
 #include "engine/base/str.h"
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
 #include "engine/spec/ref.h"
 
 const char *moved_from(const struct resource *resource)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
 
 void object_policy_ref(struct object_policy *policy)
 {

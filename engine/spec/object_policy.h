@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 enum adoption_policy {
     ADOPT_IF_UNOWNED, /* an object that no other Spec and no other tool owns */

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "engine/base/path.h"
+#include "engine/value/path.h"
 
 struct place {
     const struct place *above; /* NULL: the first step */

@@ -3,7 +3,7 @@
 
 #include "engine/base/duration.h"
 #include "engine/base/str.h"
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
 
 #define MINUTE            INT64_C(60000)
 #define DEFAULT_HISTORY   10

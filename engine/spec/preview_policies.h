@@ -6,7 +6,7 @@
 #ifndef ENGINE_SPEC_PREVIEW_POLICIES_H
 #define ENGINE_SPEC_PREVIEW_POLICIES_H
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* Those of a Spec's `spec`; an object. A reference. */
 const struct value *preview_policies(const struct value *fields);

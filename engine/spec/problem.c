@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 
 #define UNSUPPORTED "Unsupported"
 

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "engine/base/limits.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
-#include "engine/spec/ref_text.h"
+#include "engine/spec/ref_private.h"
+#include "engine/value/path.h"
 
 #define PREFIX_LENGTH (sizeof(REF_PREFIX) - 1)
 

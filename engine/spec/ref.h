@@ -14,7 +14,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/strmap.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define REF_PREFIX "$kusion_path."
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
 
 static const struct value *object_or_null(const struct value *value)
 {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 #include "engine/base/arena.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct resource {
     const char *id;

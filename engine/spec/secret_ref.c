@@ -13,13 +13,6 @@
 
 /* ---- Finding them ---- */
 
-bool secret_ref_is(const struct value *value)
-{
-    const char *text = value_string(value);
-
-    return text && str_has_prefix(text, SECRET_REF_PREFIX);
-}
-
 bool secret_ref_has_data(const struct value *attributes)
 {
     return str_equal(value_get_string(attributes, "kind"), "Secret") &&

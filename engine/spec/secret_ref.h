@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define SECRET_REF_PREFIX "ref://"
 #define SECRET_REF_BYTES  1024 /* of one reference */
@@ -25,8 +25,6 @@ struct secret_ref {
     char *version;  /* NULL: the newest */
 };
 
-/* A string that begins with SECRET_REF_PREFIX. */
-bool secret_ref_is(const struct value *value);
 /* Whether a resource with these attributes has such `data`. */
 bool secret_ref_has_data(const struct value *attributes);
 /* The text of a reference, to free(), as it stands in `data` or (is_data false) elsewhere. NULL:

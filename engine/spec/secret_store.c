@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "engine/base/str.h"
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
 
 #define N_FIELDS 4
 

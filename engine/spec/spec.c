@@ -5,7 +5,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
 
 /* The types that Kusion and this API define. Without a runtime for one of them, the problem is
  * Unsupported rather than a mistake in the Spec. */

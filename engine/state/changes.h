@@ -7,7 +7,14 @@
 #ifndef ENGINE_STATE_CHANGES_H
 #define ENGINE_STATE_CHANGES_H
 
-#include "engine/state/ledger.h"
+#include "engine/state/state.h"
+
+/* One change of State: adds or replaces the record `put`; with put NULL, drops the record that id
+ * and deposed name. */
+struct ledger_change {
+    const struct record *put; /* borrowed */
+    const char *id, *deposed;
+};
 
 struct changes {
     struct ledger_change *items;

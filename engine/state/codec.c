@@ -2,8 +2,8 @@
 
 #include "engine/base/limits.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
 #include "engine/state/state_value.h"
+#include "engine/value/value_mark.h"
 
 #define SENSITIVE "sensitive" /* the pointers to what is */
 

@@ -21,6 +21,7 @@
 
 #include "engine/state/changes.h"
 #include "engine/state/compress.h"
+#include "engine/store.h"
 
 /* *ret: initialised, empty. ERR_TOO_LARGE; ERR_INTERNAL: State contains VALUE_UNKNOWN. */
 int state_encode(const struct state *state, struct document *ret, struct error *error);

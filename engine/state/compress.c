@@ -1,9 +1,9 @@
 #include "engine/state/compress.h"
 
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/state/gzip.h"
 #include "engine/state/state_value.h"
+#include "engine/value/json.h"
 
 static int too_large(struct error *error, const char *how)
 {

@@ -7,7 +7,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* *ret: initialised by the caller; bytes are added. ERR_TOO_LARGE past LIMIT_DOCUMENT_BYTES, as
  * text or compressed. */

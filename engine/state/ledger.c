@@ -1,9 +1,9 @@
 #include "engine/state/ledger.h"
 
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
+#include "engine/threads/locked.h"
 
 /* ---- What it knows ---- */
 

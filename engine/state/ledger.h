@@ -37,10 +37,10 @@
 #define ENGINE_STATE_LEDGER_H
 
 #include "engine/base/arena.h"
-#include "engine/base/clock.h"
 #include "engine/state/calls.h"
-#include "engine/state/state.h"
+#include "engine/state/changes.h"
 #include "engine/store.h"
+#include "engine/threads/clock.h"
 
 /* ---- The open ledgers of this process, by Spec ---- */
 
@@ -139,13 +139,6 @@ void ledger_set_head(struct ledger *ledger, const struct state_head *head);
 /* Sets the head's progressed_at to now, if an operation is under way. Each landing does the same.
  * Saved as the head is. */
 void ledger_progress(struct ledger *ledger);
-
-/* One change of State: adds or replaces the record `put`; with put NULL, drops the record that id
- * and deposed name. */
-struct ledger_change {
-    const struct record *put; /* borrowed */
-    const char *id, *deposed;
-};
 
 enum ledger_when { LEDGER_SOON, LEDGER_NOW };
 

@@ -42,8 +42,8 @@
 
 #include <pthread.h>
 
-#include "engine/state/changes.h"
 #include "engine/state/codec.h"
+#include "engine/state/ledger.h"
 
 /* ms between two saves of LEDGER_SOON outcomes, counted from the end of the last attempt. */
 #define SAVE_INTERVAL 1000

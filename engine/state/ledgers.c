@@ -1,8 +1,8 @@
-#include "engine/base/condition.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
+#include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 
 /* ---- The table ---- */
 

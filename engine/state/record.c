@@ -5,7 +5,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/value_mark.h"
 
 /* A record as allocated: its strings follow it in the same block. */
 struct shared_record {

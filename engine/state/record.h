@@ -30,8 +30,8 @@
 #include <stdint.h>
 
 #include "engine/base/cleanup.h"
-#include "engine/base/value.h"
 #include "engine/state/action.h"
+#include "engine/value/value.h"
 
 /* ms after it was sent that a request may still take effect, unless configured otherwise: the
  * default of the API server's --request-timeout. */

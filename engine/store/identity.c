@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/store/store_error.h"
+#include "engine/value/json.h"
 
 const struct document_name store_identity_name = {DOCUMENT_STORE, {"kusion", "store"}, NULL};
 

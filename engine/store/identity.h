@@ -30,8 +30,8 @@
 #define ENGINE_STORE_IDENTITY_H
 
 #include "engine/base/hash.h"
-#include "engine/base/value.h"
 #include "engine/store.h"
+#include "engine/value/value.h"
 
 #define STORE_ID_SIZE    33 /* 32 hexadecimal digits */
 #define STORE_TOKEN_SIZE 17

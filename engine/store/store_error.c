@@ -15,11 +15,6 @@ static const struct {
 #undef STORE_ERROR
 };
 
-const char *store_error_reason(enum store_error_kind kind)
-{
-    return rows[kind].reason;
-}
-
 bool store_error_is_for_people(const char *reason)
 {
     return str_equal(reason, rows[STORE_REPLACED].reason) ||

@@ -21,8 +21,6 @@ int store_error(struct error *error, enum store_error_kind kind, const char *pla
 /* The reason with which a store says ERR_UNAVAILABLE because it is full. */
 #define STORE_NO_SPACE "NoSpace"
 
-const char *store_error_reason(enum store_error_kind kind);
-
 /* The store is not the one that is known, so that nothing but a person helps. */
 bool store_error_is_for_people(const char *reason);
 

@@ -1,8 +1,8 @@
 #include "engine/trace/store_trace.h"
 
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 
 struct traced {
     struct store base;

@@ -5,8 +5,8 @@
 #ifndef ENGINE_TRACE_STORE_TRACE_H
 #define ENGINE_TRACE_STORE_TRACE_H
 
-#include "engine/base/clock.h"
 #include "engine/store.h"
+#include "engine/threads/clock.h"
 
 /* Owns the traced store, and frees it with itself. clock: borrowed. */
 struct store *store_trace_new(struct store *store, const struct clock_source *clock);

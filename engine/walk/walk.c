@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "engine/base/heap.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
+#include "engine/threads/locked.h"
 
 #define DEFAULT_RETRY 1000
 #define NO_NODE       UINT32_MAX

@@ -35,8 +35,8 @@
 #ifndef ENGINE_WALK_WALK_H
 #define ENGINE_WALK_WALK_H
 
-#include "engine/base/clock.h"
 #include "engine/graph/graph.h"
+#include "engine/threads/clock.h"
 
 enum walk_verdict { WALK_DONE, WALK_FAILED, WALK_PARKED };
 

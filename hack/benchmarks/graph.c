@@ -8,11 +8,11 @@
 #include <time.h>
 #include <yajl/yajl_parse.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/relations.h"
 #include "engine/spec/spec.h"
+#include "engine/value/json.h"
 #include "engine/walk/walk.h"
 #include "runtimes/kubernetes/objects/check.h"
 #include "runtimes/kubernetes/objects/relate.h"

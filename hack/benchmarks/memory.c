@@ -10,10 +10,10 @@
 #include <string.h>
 #include <time.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 
 #define RESOURCES 100000

@@ -10,11 +10,11 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/codec.h"
 #include "engine/state/state.h"
+#include "engine/value/json.h"
 #include "runtimes/chain/remote.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/postgres/connection.h"

@@ -105,13 +105,19 @@ class OnPremDemo(CommandDemo):
             row("Secret", name, ", ".join(data))
 
     def preview(self):
-        self.act("It is previewed: the plans of four platforms in one")
-        self.write(self.manifest, "a copy of examples/onprem.yaml, with the addresses of hack/rack")
-        self.show_plan(self.preview_file())
+        self.act("It is previewed, while it is suspended: the plans of four platforms in one")
+        self.write({**self.manifest, "spec": {**self.manifest["spec"], "suspend": True}},
+                   "a copy of examples/onprem.yaml, with the addresses of hack/rack, and suspend: true")
+        self.type_apply()
+        self.follow(lambda: self._ready()[0] == "Unknown")
+        release = self.create_release(operation="Preview")
+        self.follow(lambda: self.has_ended(release))
+        self.show_plan(release)
 
     def fail(self):
         self.act("The host is down when it is applied")
         self.type_in(f"hack/rack kill {self.plane} sshd")
+        self.write({**self.manifest, "spec": {**self.manifest["spec"], "suspend": False}}, "suspend: false")
         self.type_apply()
         self.follow(self.has_failed)
         print(flush=True)

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "engine/base/escape.h"
 #include "engine/base/str.h"
 #include "runtimes/chain/private.h"
 
@@ -17,47 +18,25 @@ static bool is_plain(char c)
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
+static bool is_never_plain(char c)
+{
+    (void)c;
+    return false;
+}
+
 /* Segments of dots alone are folders of their own to servers. */
 char *chain_word(const char *text)
 {
-    _cleanup_buf_ struct buf to = BUF_INIT;
+    struct buf to = BUF_INIT;
     bool has_dots_alone = text[strspn(text, ".")] == '\0';
 
-    for (; *text; text++) {
-        if (is_plain(*text) && !has_dots_alone)
-            buf_add_char(&to, *text);
-        else
-            buf_printf(&to, "=%02X", (unsigned)(unsigned char)*text);
-    }
+    escape_add(&to, text, strlen(text), '=', has_dots_alone ? is_never_plain : is_plain);
     return buf_take(&to);
-}
-
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 char *chain_unword(const char *word)
 {
-    _cleanup_buf_ struct buf to = BUF_INIT;
-
-    for (; *word; word++) {
-        int high, low;
-
-        if (is_plain(*word)) {
-            buf_add_char(&to, *word);
-            continue;
-        }
-        high = *word == '=' ? digit(word[1]) : -1;
-        low = high >= 0 ? digit(word[2]) : -1;
-        if (low < 0 || high + low == 0)
-            return NULL;
-        buf_add_char(&to, (char)(high * 16 + low));
-        word += 2;
-    }
-    return buf_take(&to);
+    return escape_read(word, '=', is_plain);
 }
 
 static char *segment(const char *text)

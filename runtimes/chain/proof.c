@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/threads/thread.h"
 #include "runtimes/chain/private.h"
 #include "runtimes/io/random.h"
 

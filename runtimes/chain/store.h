@@ -81,7 +81,7 @@
 #ifndef RUNTIMES_CHAIN_STORE_H
 #define RUNTIMES_CHAIN_STORE_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/chain/objects.h"
 
 /*

@@ -1,6 +1,7 @@
 /* Maps names of documents to names of files: private.h. */
 #include <string.h>
 
+#include "engine/base/escape.h"
 #include "engine/base/str.h"
 #include "runtimes/file/private.h"
 
@@ -17,43 +18,15 @@ static bool is_safe(char c)
 
 char *file_name_escape(const char *text)
 {
-    _cleanup_buf_ struct buf to = BUF_INIT;
+    struct buf to = BUF_INIT;
 
-    for (; *text; text++) {
-        if (is_safe(*text))
-            buf_add_char(&to, *text);
-        else
-            buf_printf(&to, "%%%02X", (unsigned)(unsigned char)*text);
-    }
+    escape_add(&to, text, strlen(text), '%', is_safe);
     return buf_take(&to);
-}
-
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 char *file_name_unescape(const char *word)
 {
-    _cleanup_buf_ struct buf to = BUF_INIT;
-
-    for (; *word; word++) {
-        int high, low;
-
-        if (is_safe(*word)) {
-            buf_add_char(&to, *word);
-            continue;
-        }
-        high = *word == '%' ? digit(word[1]) : -1;
-        low = high >= 0 ? digit(word[2]) : -1;
-        if (low < 0 || high + low == 0)
-            return NULL;
-        buf_add_char(&to, (char)(high * 16 + low));
-        word += 2;
-    }
-    return buf_take(&to);
+    return escape_read(word, '%', is_safe);
 }
 
 /* A file's name: the prefix and the escaped text. A long text is cut and ends in a checksum. */

@@ -14,9 +14,9 @@
 #include <stdint.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/cancel.h"
 #include "engine/base/error.h"
-#include "engine/base/permit.h"
+#include "engine/threads/cancel.h"
+#include "engine/threads/permit.h"
 #include "runtimes/io/http.h"
 
 #define GRPC_NO_STATUS (-1) /* the answer has none */

@@ -1,8 +1,8 @@
 #include <time.h>
 
-#include "engine/base/path.h"
 #include "engine/base/str.h"
 #include "engine/spec/import_id.h"
+#include "engine/value/path.h"
 #include "runtimes/http/compare.h"
 #include "runtimes/http/session.h"
 #include "runtimes/io/clock.h"

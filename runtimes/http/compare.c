@@ -2,8 +2,8 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/path.h"
 
 /* Items of longer lists are compared in order, because each would be compared with each. */
 #define UNORDERED_ITEMS 1000

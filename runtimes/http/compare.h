@@ -9,7 +9,7 @@
 #ifndef RUNTIMES_HTTP_COMPARE_H
 #define RUNTIMES_HTTP_COMPARE_H
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct comparison {
     const struct value *wanted;     /* the attributes */

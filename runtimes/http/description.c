@@ -4,10 +4,10 @@
 #include <strings.h>
 
 #include "engine/base/duration.h"
-#include "engine/base/path.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/value/path.h"
 #include "runtimes/http/fill.h"
 
 #define LONGEST_TIMEOUT (INT64_C(10) * 60 * 1000)

@@ -32,7 +32,7 @@
 #define RUNTIMES_HTTP_DESCRIPTION_H
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define DESCRIPTION_TIMEOUT 30000 /* ms, of a request */
 

@@ -3,10 +3,10 @@
 #include <string.h>
 #include <strings.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 
 #define SAID_BYTES   200 /* of a server's own words in a message */

@@ -3,8 +3,9 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "engine/base/path.h"
+#include "engine/base/escape.h"
 #include "engine/base/str.h"
+#include "engine/value/path.h"
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 #define UNRESERVED      NAME_CHARACTERS ".~"
@@ -161,15 +162,6 @@ static const char *text_of(const struct value *value)
     return value_number(value);
 }
 
-static void add_escaped(struct buf *to, const char *text)
-{
-    for (; *text; text++)
-        if (strchr(UNRESERVED, *text))
-            buf_add_char(to, *text);
-        else
-            buf_printf(to, "%%%02X", (unsigned char)*text);
-}
-
 static int add_place(struct buf *to, const char *name, const struct fill *from, bool *is_known,
                      struct error *error)
 {
@@ -185,7 +177,7 @@ static int add_place(struct buf *to, const char *name, const struct fill *from, 
                        name,
                        !text ? "is missing, or is no string, number or boolean"
                              : "must not be empty, \".\" or \"..\"");
-    add_escaped(to, text);
+    escape_url(to, text, false);
     return 0;
 }
 

@@ -21,7 +21,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct fill {
     const struct value *attributes;

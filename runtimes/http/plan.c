@@ -1,18 +1,17 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
 #include "engine/spec/import_id.h"
 #include "engine/spec/not_created.h"
+#include "engine/value/path.h"
+#include "engine/value/value_mark.h"
 #include "runtimes/http/compare.h"
 #include "runtimes/http/select.h"
 #include "runtimes/http/session.h"
 
-#define GRACE                                                                          \
-    10000 /* ms that a change takes at most, beyond its own timeout and those of reads \
-           */
+/* ms that a change takes at most, beyond its own timeout and those of reads. */
+#define GRACE 10000
 
 /* What one plan works with. */
 struct planning {

@@ -2,10 +2,10 @@
 
 #include <pthread.h>
 
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/locked.h"
 
 /* Of a namespace that has a server. */
 struct share {

@@ -1,8 +1,8 @@
 /* Reading: for references and health, of what is in doubt, and of many things at once. */
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
+#include "engine/value/path.h"
 #include "runtimes/http/session.h"
 
 /* ---- One ---- */
@@ -241,41 +241,55 @@ static void ask_once(struct shared *shared, const struct runtime_call *call)
     shared->is_asked = true;
 }
 
+/* Sets firsts[i] to the first thing with the path of places[i], and its n_of to how many there are.
+ */
+static void group(struct shared *const *places, size_t n, size_t *firsts, size_t *n_of)
+{
+    struct strmap by_place = STRMAP_INIT;
+    _cleanup_free_ char **keys = NEW_ARRAY(char *, n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t *first;
+
+        firsts[i] = i;
+        if (!places[i])
+            continue;
+        keys[i] = key_of(places[i]);
+        first = strmap_get(&by_place, keys[i]);
+        if (first)
+            firsts[i] = *first;
+        else
+            strmap_put(&by_place, keys[i], &firsts[i]);
+        n_of[firsts[i]]++;
+    }
+    strmap_done(&by_place);
+    for (size_t i = 0; i < n; i++)
+        free(keys[i]);
+}
+
 /* The first thing of a path asks, if there is a second one. */
 int http_prefetch(struct runtime_session *session, const struct runtime_target *targets, size_t n,
                   const struct runtime_call *call, struct observation *ret, struct error *error)
 {
-    struct strmap by_place = STRMAP_INIT;
-    _cleanup_free_ size_t *firsts = NEW_ARRAY(size_t, n + 1);
+    _cleanup_free_ size_t *firsts = NEW_ARRAY(size_t, n + 1), *n_of = NEW_ARRAY(size_t, n + 1);
     _cleanup_free_ struct shared **places = NEW_ARRAY(struct shared *, n + 1);
-    _cleanup_free_ char **keys = NEW_ARRAY(char *, n + 1);
+    struct subject subject;
 
     (void)error;
+    for (size_t i = 0; i < n; i++)
+        if (!value_has_unknown(targets[i].extensions) &&
+            subject_of(&targets[i], &subject, NULL) >= 0)
+            places[i] = find_place(session, &targets[i], &subject, call);
+    group(places, n, firsts, n_of);
     for (size_t i = 0; i < n; i++) {
-        struct subject subject;
-        size_t *first;
+        struct shared *shared = places[firsts[i]];
 
-        if (value_has_unknown(targets[i].extensions) ||
-            subject_of(&targets[i], &subject, NULL) < 0 ||
-            !(places[i] = find_place(session, &targets[i], &subject, call)))
+        if (n_of[firsts[i]] < 2 || subject_of(&targets[i], &subject, NULL) < 0)
             continue;
-        keys[i] = key_of(places[i]);
-        first = strmap_get(&by_place, keys[i]);
-        firsts[i] = first ? *first : i;
-        if (!first) {
-            strmap_put(&by_place, keys[i], &firsts[i]);
-            continue;
-        }
-        ask_once(places[*first], call);
-        if (!ret[*first].detail && subject_of(&targets[*first], &subject, NULL) >= 0)
-            take_hint(&subject, places[*first], &ret[*first]);
-        if (subject_of(&targets[i], &subject, NULL) >= 0)
-            take_hint(&subject, places[*first], &ret[i]);
+        ask_once(shared, call);
+        take_hint(&subject, shared, &ret[i]);
     }
-    strmap_done(&by_place);
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n; i++)
         shared_free(places[i]);
-        free(keys[i]);
-    }
     return 0;
 }

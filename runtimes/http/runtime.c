@@ -1,8 +1,8 @@
 #include "runtimes/http/runtime.h"
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/http/session.h"
 #include "runtimes/io/clock.h"
 

@@ -9,7 +9,7 @@
 #include <pthread.h>
 
 #include "engine/base/strmap.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct seen_things {
     pthread_mutex_t lock;

@@ -1,8 +1,8 @@
 #include "runtimes/http/select.h"
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
-#include "engine/base/path.h"
+#include "engine/value/json.h"
+#include "engine/value/path.h"
 
 static int unexpected(struct error *error, const char *what)
 {

@@ -6,7 +6,7 @@
 #define RUNTIMES_HTTP_SELECT_H
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /*
  * read: as in description.h. *ret: borrowed from the answer; NULL: it says that there is none (the

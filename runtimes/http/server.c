@@ -4,8 +4,8 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/mem.h"
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "engine/value/redaction.h"
 
 /* A server that has ended a connection meanwhile leaves a request without an answer, and nobody
  * knows then if a create happened: connections that were idle for longer are not used again. */

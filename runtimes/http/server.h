@@ -11,7 +11,7 @@
 
 #include <stdatomic.h>
 
-#include "engine/base/slots.h"
+#include "engine/threads/slots.h"
 #include "runtimes/http/config.h"
 #include "runtimes/http/description.h"
 #include "runtimes/http/quota.h"

@@ -1,8 +1,8 @@
 #include "runtimes/http/thing.h"
 
-#include "engine/base/path.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/path.h"
+#include "engine/value/value_mark.h"
 #include "runtimes/http/select.h"
 
 void rest_thing_done(struct rest_thing *thing)

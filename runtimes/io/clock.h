@@ -5,7 +5,7 @@
 #ifndef RUNTIMES_IO_CLOCK_H
 #define RUNTIMES_IO_CLOCK_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 
 extern const struct clock_source system_clock;
 

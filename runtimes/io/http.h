@@ -23,8 +23,8 @@
 #include <stdint.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/cancel.h"
 #include "engine/base/error.h"
+#include "engine/threads/cancel.h"
 
 struct address_filter;
 struct http_loop;

@@ -42,11 +42,6 @@ void http_hosts_free(struct http_hosts *hosts)
     free(hosts);
 }
 
-bool http_hosts_are_empty(const struct http_hosts *hosts)
-{
-    return !hosts->count;
-}
-
 /* ---- Entries ---- */
 
 static int bad_entry(const char *text, const char *why, struct error *error)

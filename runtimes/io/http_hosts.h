@@ -34,7 +34,6 @@ int http_hosts_add(struct http_hosts *hosts, const char *entry, struct error *er
 /* Refuses an address, whatever the entries say: of the API server, or the operator's own. After all
  * entries. ERR_INVALID: it is none. */
 int http_hosts_deny(struct http_hosts *hosts, const char *address, struct error *error);
-bool http_hosts_are_empty(const struct http_hosts *hosts);
 
 /*
  * Whether Specs of the namespace may use the URL of a server. *ret_filter: of its addresses;

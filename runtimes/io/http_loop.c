@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/thread.h"
+#include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 
 #define DEFAULT_CONNECTIONS 4

@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/threads/condition.h"
+#include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/process_private.h"
 

@@ -24,8 +24,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "engine/base/cancel.h"
 #include "engine/base/error.h"
+#include "engine/threads/cancel.h"
 #include "runtimes/io/sandbox.h"
 
 /* Bytes of the first line of output, and of the last errors, that are kept. */

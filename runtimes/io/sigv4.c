@@ -22,22 +22,6 @@ void sigv4_date(int64_t now, char ret[SIGV4_DATE_SIZE])
     ret[length] = '\0';
 }
 
-static bool is_unreserved(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
-}
-
-void sigv4_escape(struct buf *to, const char *text, bool keep_slashes)
-{
-    for (; *text; text++) {
-        if (is_unreserved(*text) || (*text == '/' && keep_slashes))
-            buf_add_char(to, *text);
-        else
-            buf_printf(to, "%%%02X", (unsigned)(unsigned char)*text);
-    }
-}
-
 static void hash_request(const struct sigv4_request *request, const char *names,
                          char ret_hex[HASH_HEX_SIZE])
 {

@@ -44,7 +44,5 @@ void sigv4_date(int64_t now, char ret[SIGV4_DATE_SIZE]);
 /* The value of the header Authorization; free(). date: the value of x-amz-date. */
 char *sigv4_authorization(const struct sigv4_request *request, const struct sigv4_key *key,
                           const char *date);
-/* Adds a text, escaped as AWS wants it: all but A-Z a-z 0-9 - . _ ~ (and /, if it separates). */
-void sigv4_escape(struct buf *to, const char *text, bool keep_slashes);
 
 #endif

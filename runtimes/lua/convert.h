@@ -4,7 +4,7 @@
 
 #include <lua.h>
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* What a script sees instead of a secret text or number. */
 #define CONVERT_SECRET "(sensitive)"

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
 #include "engine/base/utf8.h"
+#include "engine/threads/thread.h"
 #include "runtimes/lua/convert.h"
 #include "runtimes/lua/library.h"
 #include "runtimes/lua/machine.h"

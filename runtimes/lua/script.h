@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define SCRIPT_BYTES        (64u << 10) /* of a script */
 #define SCRIPT_STEPS        500000      /* instructions, or as much other work (machine.h) */

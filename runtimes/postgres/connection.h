@@ -10,7 +10,7 @@
 
 #include <libpq-fe.h>
 
-#include "engine/base/cancel.h"
+#include "engine/threads/cancel.h"
 #include "runtimes/postgres/place.h"
 
 #define POSTGRES_MAX_PARAMETERS 12

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "engine/base/condition.h"
 #include "engine/base/mem.h"
+#include "engine/threads/condition.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/postgres/errors.h"
 #include "runtimes/postgres/schema.h"

@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/base/escape.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/io/sigv4.h"
 #include "runtimes/s3/private.h"
 
 #define SESSION      "kusion-operator"
@@ -77,9 +77,9 @@ static char *exchange_body(const struct s3_credentials *credentials, const char 
     _cleanup_buf_ struct buf body = BUF_INIT;
 
     buf_add_str(&body, "Action=AssumeRoleWithWebIdentity&RoleArn=");
-    sigv4_escape(&body, credentials->role, false);
+    escape_url(&body, credentials->role, false);
     buf_add_str(&body, "&RoleSessionName=" SESSION "&Version=" STS_VERSION "&WebIdentityToken=");
-    sigv4_escape(&body, token, false);
+    escape_url(&body, token, false);
     return buf_take(&body);
 }
 

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "engine/base/escape.h"
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -166,7 +167,7 @@ static char *object_path(const struct s3_objects *s3, const char *key)
     _cleanup_buf_ struct buf path = BUF_INIT;
 
     buf_add_str(&path, s3->root);
-    sigv4_escape(&path, key, true);
+    escape_url(&path, key, true);
     return buf_take(&path);
 }
 
@@ -268,11 +269,11 @@ static char *list_query(const char *whole_prefix, const char *next)
 
     if (next) {
         buf_add_str(&query, "continuation-token=");
-        sigv4_escape(&query, next, false);
+        escape_url(&query, next, false);
         buf_add_char(&query, '&');
     }
     buf_add_str(&query, "list-type=2&max-keys=" PAGE_KEYS "&prefix=");
-    sigv4_escape(&query, whole_prefix, false);
+    escape_url(&query, whole_prefix, false);
     return buf_take(&query);
 }
 

@@ -17,7 +17,7 @@
 #ifndef RUNTIMES_SEAL_KEYS_KMS_H
 #define RUNTIMES_SEAL_KEYS_KMS_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/seal/source.h"
 
 /* socket: a path. clock: borrowed. ERR_UNAVAILABLE: there can be no thread for its requests. */

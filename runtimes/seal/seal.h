@@ -45,8 +45,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "engine/base/clock.h"
 #include "engine/store.h"
+#include "engine/threads/clock.h"
 
 #define SEAL_UNAVAILABLE "KeyUnavailable"
 #define SEAL_MISSING     "KeyMissing"

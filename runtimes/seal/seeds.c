@@ -7,10 +7,10 @@
 #include <sys/random.h>
 
 #include "engine/base/hash.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/log/log.h"
 #include "runtimes/seal/format.h"
 
 #define SEED_RENEWED  (INT64_C(24) * 3600 * 1000) /* ms, when a new one is drawn */

@@ -9,14 +9,14 @@
 #include <string.h>
 
 #include "engine/base/base64.h"
+#include "engine/base/escape.h"
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "engine/base/utf8.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
-#include "runtimes/io/sigv4.h"
 #include "runtimes/secrets/private.h"
 
 #define ALGORITHM   "ACS3-HMAC-SHA256"
@@ -51,11 +51,11 @@ static char *login_body(const struct secret_store *store, const char *token)
     _cleanup_buf_ struct buf body = BUF_INIT;
 
     buf_add_str(&body, "RoleArn=");
-    sigv4_escape(&body, secret_auth(store, "role"), false);
+    escape_url(&body, secret_auth(store, "role"), false);
     buf_add_str(&body, "&OIDCProviderArn=");
-    sigv4_escape(&body, secret_auth(store, "providerArn"), false);
+    escape_url(&body, secret_auth(store, "providerArn"), false);
     buf_add_str(&body, "&RoleSessionName=" SESSION "&OIDCToken=");
-    sigv4_escape(&body, token, false);
+    escape_url(&body, token, false);
     return buf_take(&body);
 }
 
@@ -178,10 +178,10 @@ static int read_alicloud(struct secret_store *store, const struct secret_login *
     int r;
 
     buf_add_str(&query, "SecretName=");
-    sigv4_escape(&query, ref->name, false);
+    escape_url(&query, ref->name, false);
     if (ref->version) {
         buf_add_str(&query, "&VersionId=");
-        sigv4_escape(&query, ref->version, false);
+        escape_url(&query, ref->version, false);
     }
     r = ask(store, login, ref, "GetSecretValue", query.data, call, &answer, error);
     if (r < 0)
@@ -220,7 +220,7 @@ static int look_alicloud(struct secret_store *store, const struct secret_login *
     int r;
 
     buf_add_str(&query, "PageSize=100&SecretName=");
-    sigv4_escape(&query, ref->name, false);
+    escape_url(&query, ref->name, false);
     r = ask(store, login, ref, "ListSecretVersionIds", query.data, call, &answer, error);
     if (r < 0)
         return r;

@@ -7,10 +7,11 @@
 #include <string.h>
 
 #include "engine/base/base64.h"
+#include "engine/base/escape.h"
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/sigv4.h"
 #include "runtimes/io/xml.h"
@@ -82,9 +83,9 @@ static char *login_body(const struct secret_store *store, const char *token)
     buf_add_str(&body,
                 "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleSessionName=" SESSION
                 "&RoleArn=");
-    sigv4_escape(&body, secret_auth(store, "role"), false);
+    escape_url(&body, secret_auth(store, "role"), false);
     buf_add_str(&body, "&WebIdentityToken=");
-    sigv4_escape(&body, token, false);
+    escape_url(&body, token, false);
     return buf_take(&body);
 }
 

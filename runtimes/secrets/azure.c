@@ -7,8 +7,8 @@
  */
 #include <string.h>
 
+#include "engine/base/escape.h"
 #include "engine/base/str.h"
-#include "runtimes/io/sigv4.h"
 #include "runtimes/secrets/private.h"
 
 #define API_VERSION "7.4"
@@ -57,11 +57,11 @@ static char *login_body(const struct secret_store *store, const char *token)
     buf_add_str(&body,
                 "grant_type=client_credentials&client_assertion_type="
                 "urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer&client_id=");
-    sigv4_escape(&body, secret_auth(store, "clientId"), false);
+    escape_url(&body, secret_auth(store, "clientId"), false);
     buf_add_str(&body, "&scope=");
-    sigv4_escape(&body, cloud_of(store)->scope, false);
+    escape_url(&body, cloud_of(store)->scope, false);
     buf_add_str(&body, "&client_assertion=");
-    sigv4_escape(&body, token, false);
+    escape_url(&body, token, false);
     return buf_take(&body);
 }
 
@@ -77,7 +77,7 @@ static int log_in_azure(struct secret_store *store, const char *token,
     int r;
 
     buf_add_char(&path, '/');
-    sigv4_escape(&path, secret_field(store, "tenantId"), false);
+    escape_url(&path, secret_field(store, "tenantId"), false);
     buf_add_str(&path, "/oauth2/v2.0/token");
     secret_headers_add(&headers, "Content-Type", "application/x-www-form-urlencoded");
     r = secret_ask(&store->login_server,
@@ -127,7 +127,7 @@ static int read_azure(struct secret_store *store, const struct secret_login *log
                        "the name of a secret in a Key Vault has letters, digits and - alone");
     buf_printf(&path, "/secrets/%s/", name);
     if (ref->version)
-        sigv4_escape(&path, ref->version, false);
+        escape_url(&path, ref->version, false);
     buf_add_str(&path, "?api-version=" API_VERSION);
     secret_headers_add(&headers, "Authorization", bearer);
     r = secret_ask(&store->server,

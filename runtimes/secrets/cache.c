@@ -4,10 +4,10 @@
 #include <string.h>
 #include <sys/queue.h>
 
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/locked.h"
 
 /* Of an entry, with its places in the map and the value's own. */
 #define ENTRY_BYTES 256

@@ -1,8 +1,8 @@
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/http_hosts.h"
 #include "runtimes/secrets/private.h"

@@ -1,10 +1,10 @@
 #include <string.h>
 
-#include "engine/base/json.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
+#include "engine/value/json.h"
+#include "engine/value/path.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/secrets/cache.h"
 #include "runtimes/secrets/private.h"

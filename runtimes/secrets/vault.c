@@ -7,9 +7,9 @@
  */
 #include <string.h>
 
-#include "engine/base/json.h"
+#include "engine/base/escape.h"
 #include "engine/base/str.h"
-#include "runtimes/io/sigv4.h"
+#include "engine/value/json.h"
 #include "runtimes/secrets/private.h"
 
 #define DEFAULT_MOUNT "kubernetes"
@@ -60,7 +60,7 @@ static int log_in_vault(struct secret_store *store, const char *token,
     int r;
 
     buf_add_str(&path, "/v1/auth/");
-    sigv4_escape(&path, mount ? mount : DEFAULT_MOUNT, true);
+    escape_url(&path, mount ? mount : DEFAULT_MOUNT, true);
     buf_add_str(&path, "/login");
     request.path = path.data;
     r = secret_ask(&store->server, &request, call, "logging in", &answer, NULL, NULL, error);
@@ -98,11 +98,11 @@ static char *path_of(const struct secret_store *store, const struct secret_ref *
     if (str_has_prefix(name, own) && name[length] == '/')
         name += length + 1;
     buf_add_str(&path, "/v1/");
-    sigv4_escape(&path, own, true);
+    escape_url(&path, own, true);
     if (kind)
         buf_printf(&path, "/%s", kind);
     buf_add_char(&path, '/');
-    sigv4_escape(&path, name, true);
+    escape_url(&path, name, true);
     return buf_take(&path);
 }
 
@@ -142,7 +142,7 @@ static int read_vault(struct secret_store *store, const struct secret_login *log
     buf_add_str(&path, plain);
     if (ref->version) {
         buf_add_str(&path, "?version=");
-        sigv4_escape(&path, ref->version, false);
+        escape_url(&path, ref->version, false);
     }
     r = ask(store, login, path.data, ref, call, &answer, error);
     if (r < 0)

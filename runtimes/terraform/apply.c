@@ -1,5 +1,5 @@
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "engine/value/redaction.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/import.h"
 #include "runtimes/terraform/session.h"
@@ -49,12 +49,18 @@ static int check_result(const struct tf_step *step, const struct visit *visit,
     return r;
 }
 
-/* The provider's answer cannot be read, so nobody knows whether it has carried out the change. It
- * has answered, so nothing comes later. */
-static void note_doubt(struct runtime_outcome *ret)
+/* Nobody knows whether the provider has carried out the change. What has answered sends nothing any
+ * more, and neither does a process that has ended; but of that, a request may be on its way. */
+static void note_doubt(const struct visit *visit, enum grpc_delivery delivery,
+                       struct runtime_outcome *ret)
 {
+    int64_t now = system_clock.now(&system_clock);
+
     ret->certainty = OUTCOME_IN_DOUBT;
-    ret->until = system_clock.now(&system_clock);
+    if (delivery == GRPC_ANSWERED)
+        ret->until = now;
+    else if (plugin_has_ended(visit->instance->plugin))
+        ret->until = now + EFFECT_TIME;
 }
 
 static int observe(const struct tf_step *step, const struct visit *visit,
@@ -63,7 +69,7 @@ static int observe(const struct tf_step *step, const struct visit *visit,
     int r = visit_observe(visit, now, step->base.attributes, step->sensitive, ret, error);
 
     if (r < 0)
-        note_doubt(ret);
+        note_doubt(visit, GRPC_ANSWERED, ret);
     return r;
 }
 
@@ -85,10 +91,8 @@ static int carry_out(const struct tf_step *step, struct visit *visit, struct run
                        error);
 
     if (r < 0 && !was_told) {
-        if (delivery == GRPC_ANSWERED)
-            note_doubt(ret);
-        else
-            ret->certainty = delivery == GRPC_SENT ? OUTCOME_IN_DOUBT : OUTCOME_NOT_SENT;
+        if (delivery != GRPC_NOT_SENT)
+            note_doubt(visit, delivery, ret);
         return r;
     }
     if (r < 0) {

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/redaction.h"
+#include "engine/value/value_mark.h"
 
 bool data_is(const char *type)
 {

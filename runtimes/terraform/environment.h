@@ -12,7 +12,7 @@
 #define RUNTIMES_TERRAFORM_ENVIRONMENT_H
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define ENVIRONMENT_VARIABLES 48 /* at most */
 

@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/threads/condition.h"
+#include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/finder_fetch.h"
 #include "runtimes/terraform/looks.h"

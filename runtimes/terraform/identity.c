@@ -1,7 +1,7 @@
 #include "runtimes/terraform/identity.h"
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/value/json.h"
 
 const struct value *identity_read(const struct resource_type *type, const struct buf *identity)
 {

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "engine/base/path.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
+#include "engine/value/path.h"
 
 /* Where a path leads. */
 struct place {

@@ -10,8 +10,8 @@
 #ifndef RUNTIMES_TERRAFORM_KNOWN_H
 #define RUNTIMES_TERRAFORM_KNOWN_H
 
-#include "engine/base/value.h"
 #include "engine/state/record.h"
+#include "engine/value/value.h"
 
 #define KNOWN_ACCEPTED "terraformProviderHashes"
 

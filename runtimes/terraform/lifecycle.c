@@ -1,7 +1,7 @@
 #include "runtimes/terraform/lifecycle.h"
 
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/path.h"
 #include "runtimes/terraform/ignore.h"
 
 static const char *const flags[] = {"createBeforeDestroy", "preventDestroy"};

@@ -11,7 +11,7 @@
 #define RUNTIMES_TERRAFORM_LIFECYCLE_H
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 #include "runtimes/terraform/schema/schema.h"
 
 /* ERR_INVALID: it is not as above; the message begins with the field ("ignoreChanges[0]: …"). */

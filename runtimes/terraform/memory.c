@@ -1,8 +1,8 @@
 #include "runtimes/terraform/memory.h"
 
 #include "engine/base/base64.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/identity.h"
 
 int memory_make(const struct resource_type *type, const struct tf_state *state,

@@ -1,9 +1,9 @@
 #include "runtimes/terraform/need.h"
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
+#include "engine/value/redaction.h"
 
 static void add(struct hash *hash, const struct value *value)
 {

@@ -11,7 +11,7 @@
 
 #include "engine/base/error.h"
 #include "engine/base/hash.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 #include "runtimes/terraform/known.h"
 #include "runtimes/terraform/source.h"
 

@@ -1,11 +1,11 @@
 #include <string.h>
 
 #include "engine/base/duration.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/json.h"
+#include "engine/value/redaction.h"
+#include "engine/value/value_mark.h"
 #include "runtimes/terraform/data.h"
 #include "runtimes/terraform/import.h"
 #include "runtimes/terraform/lifecycle.h"

@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#include "engine/base/json.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/threads/locked.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/plugin/diagnostics.h"
 
 /* Bytes of all schemas of a provider that is small. */

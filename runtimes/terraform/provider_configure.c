@@ -1,5 +1,5 @@
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "engine/value/redaction.h"
 #include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/provider.h"
 

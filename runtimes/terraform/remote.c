@@ -4,9 +4,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/http.h"
 #include "runtimes/io/write.h"
 

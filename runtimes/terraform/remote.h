@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/base/cancel.h"
 #include "engine/base/hash.h"
-#include "engine/base/value.h"
+#include "engine/threads/cancel.h"
+#include "engine/value/value.h"
 #include "runtimes/io/http_url.h"
 
 #define REMOTE_FAILED "ProviderDownloadFailed"

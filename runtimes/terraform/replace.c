@@ -1,8 +1,8 @@
 #include "runtimes/terraform/replace.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/path.h"
 #include "runtimes/terraform/plugin/diagnostics.h"
 
 #define MOST_NAMED 8

@@ -1,8 +1,8 @@
 #include "runtimes/terraform/takeover.h"
 
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/redaction.h"
+#include "engine/value/value_mark.h"
 #include "runtimes/terraform/import.h"
 
 int takeover_find(const struct runtime_session *session, const struct runtime_target *target,

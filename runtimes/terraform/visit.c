@@ -1,5 +1,5 @@
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/value_mark.h"
 #include "runtimes/terraform/session.h"
 
 /* ---- Which provider, which type ---- */

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "engine/base/base64.h"
+#include "engine/base/escape.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/chain/place.h"
 #include "runtimes/io/random.h"
-#include "runtimes/io/sigv4.h"
 #include "runtimes/webdav/private.h"
 
 #define LISTING_BYTES (64u << 20)
@@ -71,7 +71,7 @@ static char *path_of(const struct webdav_objects *webdav, const char *key, const
     _cleanup_buf_ struct buf path = BUF_INIT;
 
     buf_printf(&path, "%s/", webdav->root);
-    sigv4_escape(&path, key, true);
+    escape_url(&path, key, true);
     buf_add_str(&path, suffix);
     return buf_take(&path);
 }

@@ -232,6 +232,21 @@ secretStore: {provider: {vault: {server: https://vault.example}}}
     assert errors == ["stdin:11:20", "stdin:15:1"]
 
 
+def test_what_refers_to_the_name_of_its_own_namespace_has_the_name():
+    name, other = "$kusion_path.v1:Namespace:apps.metadata.name", "$kusion_path.v1:ConfigMap:apps:a.data.x"
+    a, b = manifest("a", data={"x": "y"}), manifest("b", data={"of": name, "other": other})
+    a["metadata"]["namespace"], b["metadata"]["namespace"] = "apps", name
+    given = {"resources": [
+        {"id": "v1:Namespace:apps", "type": "Kubernetes",
+         "attributes": {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "apps"}}},
+        {"id": "v1:ConfigMap:apps:a", "type": "Kubernetes", "attributes": a},
+        {"id": "v1:ConfigMap:apps:b", "type": "Kubernetes", "attributes": b}]}
+    made = run(yaml.safe_dump(given)).stdout
+    second = yaml.safe_load(made)["spec"]["resources"][1]["attributes"]
+    assert second["metadata"]["namespace"] == "apps" and second["data"] == {"of": "apps", "other": other}
+    assert kusion("validate", "-f", "-", input=made).returncode == 0
+
+
 def test_to_kusion_says_what_is_lost():
     made = run(yaml.safe_dump_all([manifest("a")]), "--service-account", "robot").stdout
     spec = yaml.safe_load(made)

@@ -30,7 +30,7 @@ def described(path):
 
 
 # Fields of a Release that no other operation has, Rollback least of all.
-OF_PREVIEWS = ["resources", "policies", "serviceAccountName"]
+OF_PREVIEWS = ["resources", "resourcesFrom", "policies", "serviceAccountName"]
 PROVIDERS = ("secretStore", "provider")
 # Of the store that is meant.
 REQUIRED = {(*PROVIDERS, *path) for path in (("vault", "server"), ("aws", "region"), ("alicloud", "region"),

@@ -6,10 +6,8 @@ import types
 import pytest
 
 import test_second_runtime as of_cloud
-from kusion_e2e import rest
-from kusion_e2e.controller import Controller
-from kusion_e2e.specs import Spec
-from kusion_e2e.states import states
+from kusion_e2e.rest import reference, thing_id
+from test_http import controller, rest, spec  # fixtures
 
 # An API has no answer that says that a thing was made in part, and a status of 500 is tried again
 # as long as the operation lasts (test_http.py).
@@ -18,35 +16,12 @@ OTHERS = {"test_one_that_was_made_in_part_is_replaced",
 
 
 @pytest.fixture(scope="module")
-def cloud():
-    server = rest.Rest()
-    yield server
-    server.close()
+def cloud(rest):
+    of_things["thing"] = rest.thing
+    return rest
 
 
-@pytest.fixture(scope="module")
-def controller(state_namespace, cloud):
-    """A controller at work: the one that is shipped."""
-    controller = Controller(state_namespace, flags=cloud.flags)
-    yield controller.wait_leading()
-    assert controller.stop() == 0
-
-
-@pytest.fixture
-def spec(controller, cloud, tenant):
-    cloud.forget_log()
-    cloud.secret(controller.cluster, tenant)
-    of_things["thing"] = cloud.thing
-    spec = Spec(controller.cluster, tenant)
-    yield spec
-    for name in cloud.faults():
-        cloud.fault(name, None)
-    if spec.get():
-        spec.delete()
-    assert not cloud.things() and not states(controller.cluster, tenant)
-
-
-of_things = {**vars(of_cloud), "thing_id": rest.thing_id, "reference": rest.reference}
+of_things = {**vars(of_cloud), "thing_id": thing_id, "reference": reference}
 
 
 def over_http(test):

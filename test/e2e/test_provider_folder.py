@@ -88,7 +88,8 @@ def test_a_file_has_its_whole_life(operator, tenant, host):
 
     apply(spec, resources("hello")).wait("True")
     assert path.read_text() == "hello"
-    assert cluster.get_json("configmap", "told", "-n", tenant)["data"] == {"url": f"sftp://{host['KUSION_RACK_HOST']}{path}"}
+    told = cluster.get_json("configmap", "told", "-n", tenant)["data"]
+    assert told == {"url": f"sftp://{host['KUSION_RACK_HOST']}{path}"}
 
     apply(spec, resources("changed")).wait("True")
     assert path.read_text() == "changed"

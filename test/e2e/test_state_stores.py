@@ -44,12 +44,12 @@ class World:
             (self.keys / file).write_bytes(content)
             (self.keys / file).chmod(0o400)
 
-    def begin(self, place):
+    def begin(self, place, *more):
         self.operator = Controller(self.cluster, state=self.state, flags=[
-            "--watch-namespace", self.tenant, "--state-backend", place, *self.seal])
+            "--watch-namespace", self.tenant, "--state-backend", place, *self.seal, *more])
 
-    def start(self, place):
-        self.begin(place)
+    def start(self, place, *more):
+        self.begin(place, *more)
         self.operator.wait_leading()
 
     def refused(self, place):
@@ -338,6 +338,35 @@ def test_a_store_that_is_emptied_while_the_operator_works(world, kind):
         server.restore(place)
     eventually(lambda: world.values() == {"a": "2", "c": "2"})
     assert world.made()["a"][1] == before["a"][1]
+    world.spec().delete()
+    assert not world.values()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_backup_that_is_put_back(world, tmp_path, kind):
+    """It is older than what the operator has done since."""
+    server = world.servers.get(kind)
+    place, backup = server.new_place(), tmp_path / "backup"
+    world.start(place)
+    world.apply("a", "b").wait("True")
+    world.stop()
+    server.back_up(place, backup)
+    world.start(place)
+    world.apply("a", "c", x="2").wait("True")
+    before = world.made()
+    world.stop()
+
+    server.put_back(place, backup)
+    world.start(place)
+    world.apply("a", "d", x="3")
+    world.wait_reason("StoreRestored")
+    assert world.made() == before
+    token = world.operator.token()
+    world.kill()
+
+    world.start(place, f"--accept-store={token}")
+    eventually(lambda: world.values() == {"a": "3", "d": "3"})
+    assert world.made()["a"][1] == before["a"][1], "it was not made a second time"
     world.spec().delete()
     assert not world.values()
 

@@ -7,8 +7,10 @@ are at work at once, in one operator; so it is one fixture, and each case is a t
 
 import contextlib
 import os
+import re
 import time
 from dataclasses import dataclass
+from datetime import datetime, timezone
 
 import pytest
 
@@ -183,6 +185,7 @@ class Behaviour:
     right: dict = None       # what the person has to write then; None: nothing
     is_creation: bool = False  # goes wrong, and nobody knows whether it was carried out
     stays: bool = False      # it is not mended here
+    effect: tuple = None     # at least and at most so many seconds it is left alone
 
 
 def started(word, reason, *texts):
@@ -209,12 +212,14 @@ def quoting(method, attribute, resource):
                      [f"{attribute}: it is (sensitive value)"], resource=resource)
 
 
-def doubtful(word):
-    """There is no answer to a creation. test_terraform_kill.py goes on."""
+def doubtful(word, at_least, at_most):
+    """There is no answer to a creation, and for so many seconds it may still take effect.
+    test_terraform_kill.py goes on."""
     return Behaviour(
         "ApplyResourceChange", word, "Deferred",
         ["its creation was begun, and may still take effect: it is left alone until ",
-         ", so that nothing is made twice"], is_creation=True, stays=True)
+         ", so that nothing is made twice"], is_creation=True, stays=True,
+        effect=(at_least, at_most))
 
 
 def unknown(word):
@@ -282,8 +287,8 @@ BEHAVIOURS = {
     "it dies in an import": dying("ImportResourceState", resource=annotated("import-id", "by-hand")),
     "it dies in a data source": dying("ReadDataSource", resource=found()),
     "it dies in a change": dying("ApplyResourceChange", before=good(), resource=good(text="2")),
-    "it dies in a creation": doubtful("die"),
-    "a status of a creation that may go on": doubtful("status 14 oh%20no"),
+    "it dies in a creation": doubtful("die", 0, 60),  # no process is left that sends anything
+    "a status of a creation that may go on": doubtful("status 14 oh%20no", 600, 3600),
 
     "more than a schema may have": nonsense(
         "GetProviderSchema", "big", "GetProviderSchema: its answer has more than 256 MiB", "TooLarge"),
@@ -339,15 +344,24 @@ class Life:
 
     def is_failed(self, id, reason, texts):
         """One resource, and nothing else."""
-        status = self.spec.get().get("status", {})
-        ready, resources = self.spec.condition(), status.get("resources", {})
+        ready, known = self.spec.condition(), self.told()
         assert ready and ready["status"] == "False", ready
-        known = {one["id"]: one for kind in ("failed", "pending") for one in resources.get(kind, [])}
         assert id in known, (ready, known)
         assert known[id]["reason"] == reason, known[id]
         assert not [text for text in texts if text not in known[id]["message"]], known[id]
         place = f"/api/v1/namespaces/{self.spec.namespace}/configmaps/{self.key}"
         assert self.cluster.api.get(place).ok, "the rest is not applied"
+        return True
+
+    def told(self):
+        """What the status has of resources, by id."""
+        resources = self.spec.get().get("status", {}).get("resources", {})
+        return {one["id"]: one for kind in ("failed", "pending") for one in resources.get(kind, [])}
+
+    def is_left_alone(self, id, at_least, at_most):
+        until = datetime.fromisoformat(re.search(r"left alone until (\S+Z)", self.told()[id]["message"])[1])
+        left = (until - datetime.now(timezone.utc)).total_seconds()
+        assert at_least - World.PATIENCE <= left <= at_most, until
         return True
 
     def is_mended(self):
@@ -425,7 +439,9 @@ class World:
 
         def check_behaviour(name, case):
             id = (case.resource or case.before or good())["id"]
-            return lambda: self.broken[name].is_failed(id, case.reason, case.texts)
+            life = self.broken[name]
+            return lambda: life.is_failed(id, case.reason, case.texts) and (
+                not case.effect or life.is_left_alone(id, *case.effect))
 
         self._wait("seen", {
             **{name: check_resource(name) for name in WRONG_RESOURCES},

@@ -3,8 +3,8 @@
  * then the answers (answers.h). If it may be deleted, and nobody turned the guard off, then all
  * that would go with it was listed, and none of what nobody marked was there.
  */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/change/guard.h"
 #include "runtimes/kubernetes/objects/marks.h"
 #include "runtimes/kubernetes/runtime.h"

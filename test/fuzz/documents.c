@@ -17,10 +17,10 @@
  */
 #include "runtimes/kubernetes/store/documents.h"
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
+#include "engine/value/path.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/pause.h"

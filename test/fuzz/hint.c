@@ -12,7 +12,6 @@
 #define OFFER      "\n" ALLOW ": "
 #define OFFER_ONE  "\n" ALLOW " for this object alone ("
 #define ONE_OBJECT "--resource-name="
-#define MOST_WORDS 20
 
 /* What a shell takes as it is, in any place of a word. */
 static bool is_plain_word(const char *word, size_t length)

@@ -2,7 +2,7 @@
  * Whatever the bytes: reading ends; what was read, written and read again is
  * equal; and a stream reads the same from pieces.
  */
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "test/fuzz/fuzz.h"
 
 static void read_again(const struct value *value, enum json_style style)

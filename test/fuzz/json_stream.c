@@ -3,8 +3,8 @@
  * from one piece; what a callback refuses ends the reading; the items of a list, and the rest of
  * it, are those of the list as it is read whole.
  */
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/value/json.h"
 #include "test/fuzz/fuzz.h"
 
 #define MOST 64 /* values that are kept */

@@ -5,8 +5,8 @@
  * message tells a token or a key.
  */
 #include "engine/base/str.h"
-#include "engine/base/value.h"
-#include "engine/base/yaml.h"
+#include "engine/value/value.h"
+#include "engine/yaml/yaml.h"
 #include "runtimes/kubernetes/client/config.h"
 #include "test/fuzz/fuzz.h"
 

@@ -12,8 +12,8 @@
  */
 #include "runtimes/kubernetes/client/lease.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/fuzz/answers/answers.h"
 #include "test/fuzz/fuzz.h"
 

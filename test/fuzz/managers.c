@@ -5,8 +5,8 @@
  */
 #include "runtimes/kubernetes/objects/managers.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/objects/fields.h"
 #include "test/fuzz/fuzz.h"
 

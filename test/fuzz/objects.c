@@ -3,9 +3,9 @@
  * when they are a Spec's, and what is made of one that is a Release. The input is the object.
  */
 #include "controller/reconcile/releases.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/change/observe.h"
 #include "runtimes/kubernetes/change/prepare.h"
 #include "runtimes/kubernetes/objects/health.h"

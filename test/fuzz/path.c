@@ -3,11 +3,11 @@
  * lines, and the rest): what is found was well formed; every value is found by its own path and
  * its own pointer; what was replaced is what is found; references are found and resolved.
  */
-#include "engine/base/path.h"
-#include "engine/base/json.h"
 #include "engine/base/strmap.h"
-#include "engine/base/value_mark.h"
 #include "engine/spec/ref.h"
+#include "engine/value/json.h"
+#include "engine/value/path.h"
+#include "engine/value/value_mark.h"
 #include "test/fuzz/fuzz.h"
 
 #define MOST_VALUES 300 /* of a document whose values are all looked for: it takes the square */

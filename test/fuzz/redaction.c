@@ -5,13 +5,13 @@
  * Lines: the secret; another one, which is a number as well; text before; how both are quoted (a
  * letter for each of the quotings below, one over the other); the rest is the text after.
  */
-#include "engine/base/redaction.h"
+#include "engine/value/redaction.h"
 
 #include "engine/base/base64.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
-#include "engine/base/value.h"
+#include "engine/value/json.h"
+#include "engine/value/value.h"
 #include "test/fuzz/fuzz.h"
 
 #define MOST_QUOTINGS 4

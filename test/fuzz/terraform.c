@@ -5,7 +5,7 @@
  * what is proposed for it and what is marked of it keep its values; it is what was planned for it.
  */
 #include "engine/base/base64.h"
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/plugin/handshake.h"
 #include "runtimes/terraform/schema/schema.h"
 #include "test/fuzz/fuzz.h"

@@ -3,8 +3,8 @@
  * with what a watch needs of it, or an error; the objects that are known are those that
  * came and did not go.
  */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/client/known.h"
 #include "runtimes/kubernetes/client/list_page.h"
 #include "runtimes/kubernetes/client/watch_event.h"

@@ -1,6 +1,6 @@
 /* Whatever the bytes, reading ends; and what was read is a JSON value. */
-#include "engine/base/yaml.h"
-#include "engine/base/json.h"
+#include "engine/value/json.h"
+#include "engine/yaml/yaml.h"
 #include "test/fuzz/fuzz.h"
 
 static void check(const struct value *value)

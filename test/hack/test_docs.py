@@ -17,8 +17,8 @@ FLAG_UNITS = {"": 1, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "s": 1000, "m": 60_0
 
 # Constants whose names say that they are bounds, and that no tenant and no operator ever meets.
 INTERNAL = {
-    "engine/base/redaction.c": {"MOST_HINTS"}, "engine/base/redaction_find.c": {"MOST_NUMBERS"},
-    "engine/base/yaml_text.c": {"MAX_DIRECTIVES"}, "engine/base/yaml_scalar.c": {"MOST_EXPONENT"},
+    "engine/value/redaction.c": {"MOST_HINTS"}, "engine/value/redaction_find.c": {"MOST_NUMBERS"},
+    "engine/yaml/yaml_text.c": {"MAX_DIRECTIVES"}, "engine/yaml/yaml_scalar.c": {"MOST_EXPONENT"},
     "runtimes/http/exchange.c": {"MOST_HEADERS"}, "runtimes/http/plan.c": {"MOST_STEPS"}, "engine/operation/redact.c": {"MOST_ROUNDS", "MOST_VALUES"},
     "engine/spec/dependencies.c": {"MOST_COMPARED"}, "controller/reconcile/approval.c": {"MOST_READ"},
     "controller/reconcile/hold_begin.c": {"MOST_ENDED"}, "controller/reconcile/hold_revision.c": {"MOST_NAMED"},
@@ -145,3 +145,8 @@ def test_variables_are_those_of_the_tree():
     told = {name for cells in rows("debugging.md", 3) for name in re.findall(r"`(KUSION_[A-Z0-9_]+)`", cells[0])}
     assert tree_variables() - told == set(), "not in the tables of docs/debugging.md"
     assert told - tree_variables() == set(), "in docs/debugging.md, and gone from the tree"
+
+
+def test_the_provider_of_the_page_is_the_example():
+    program = (ROOT / "examples/provider/terraform-provider-host").read_text()
+    assert f"```python\n{program}```" in (ROOT / "docs/providers-of-your-own.md").read_text()

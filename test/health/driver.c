@@ -7,8 +7,8 @@
 #include <stdlib.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
-#include "engine/base/yaml.h"
+#include "engine/value/json.h"
+#include "engine/yaml/yaml.h"
 #include "runtimes/kubernetes/objects/health.h"
 #include "runtimes/lua/script.h"
 

@@ -6,7 +6,7 @@
 #include "engine/base/duration.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/value_mark.h"
 #include "test/runtime/things.h"
 
 #define LOOK   20    /* ms between two checks whether a create may end */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define THING_ID_SIZE 17
 

@@ -20,10 +20,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
+#include "engine/value/json.h"
 #include "runtimes/file/store.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/runtime.h"

@@ -2,13 +2,13 @@
 #include <stdio.h>
 
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/carrying/doubt.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
 #include "engine/operation/secrets.h"
+#include "engine/value/value_mark.h"
 
 #define CALL_ID_SIZE 64
 

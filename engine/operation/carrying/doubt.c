@@ -1,11 +1,11 @@
 /* Objects of which State does not tell whether they are there: creations whose outcome was never
  * recorded, and what was lost with State. */
-#include "engine/operation/carrying/doubt.h"
-#include "engine/base/value_mark.h"
 #include "engine/operation/carrying/carrying.h"
+#include "engine/operation/carrying/doubt.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/spec/ref.h"
+#include "engine/value/value_mark.h"
 
 bool operation_is_doubtful(const struct record *record)
 {

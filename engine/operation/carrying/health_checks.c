@@ -1,10 +1,10 @@
 #include "engine/operation/carrying/health_checks.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/session.h"
+#include "engine/value/redaction.h"
 
 /* A message names so many, and counts the rest. */
 #define NAMED 3

@@ -19,7 +19,7 @@ static void add_change(struct state_changes *batch, struct ledger_change change)
     batch->items[batch->count++] = change;
 }
 
-static void changes_done(struct state_changes *batch)
+static void batch_done(struct state_changes *batch)
 {
     for (size_t i = 0; i < batch->count; i++)
         record_unref(batch->items[i].put);
@@ -97,7 +97,7 @@ int operation_record_intents(struct operation *operation, struct error *error)
         r = ledger_begin(operation->ledger, batch.items, batch.count, error);
     else if (r >= 0)
         r = ledger_check(operation->ledger, error);
-    changes_done(&batch);
+    batch_done(&batch);
     return r;
 }
 
@@ -119,5 +119,5 @@ void operation_drop_intents(struct operation *operation)
             add_change(&batch, (struct ledger_change){.id = operation->plan->changes[i].id});
     if (batch.count)
         ledger_land(operation->ledger, batch.items, batch.count, LEDGER_SOON, NULL);
-    changes_done(&batch);
+    batch_done(&batch);
 }

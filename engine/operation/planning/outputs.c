@@ -2,10 +2,10 @@
  * operation keeps these alone, as copies: the object itself may be a hundred times as large. */
 #include <string.h>
 
-#include "engine/base/path.h"
-#include "engine/base/value_mark.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/spec/ref.h"
+#include "engine/value/path.h"
+#include "engine/value/value_mark.h"
 
 /* ---- List ---- */
 

@@ -3,14 +3,14 @@
 
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
 #include "engine/operation/carrying/doubt.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
 #include "engine/operation/secrets.h"
+#include "engine/value/redaction.h"
+#include "engine/value/value_mark.h"
 
 #define LOOK_AT_CALL   50   /* ms, between two looks whether a short call has landed */
 #define LOOK_AT_CREATE 5000 /* ms, between two looks whether a late create made its object */

@@ -10,8 +10,8 @@
  * both are trials (trial.c), because the API server refuses to apply it under its own name.
  */
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/change/prepare.h"
 #include "runtimes/kubernetes/change/step.h"
 #include "runtimes/kubernetes/objects/managers.h"

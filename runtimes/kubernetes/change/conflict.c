@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 
 /* Bytes of a field and of a name that a message shows: anybody chooses them. */
 #define FIELD_BYTES 160

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/client/kinds.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/objects/marks.h"

@@ -20,7 +20,8 @@ static const struct {
     {"", "PersistentVolumeClaim", "volume.beta.kubernetes.io/storage-provisioner"},
 };
 
-const struct value *kube_without_controlled(const struct value *object)
+/* The object without annotations that a controller writes. A reference. */
+static const struct value *without_controlled(const struct value *object)
 {
     const struct object_ref ref = object_ref_of(object);
     const struct value *left = value_ref(object);
@@ -65,7 +66,7 @@ int kube_check_ignored(const struct ignored *ignored, const struct value *object
 void desired_init(const struct runtime_session *session, const struct runtime_target *target,
                   struct desired *ret)
 {
-    const struct value *object = common_metadata_add(kube_without_controlled(target->attributes),
+    const struct value *object = common_metadata_add(without_controlled(target->attributes),
                                                      session->objects.common_metadata);
 
     *ret = (struct desired){.target = *target, .initial = object};

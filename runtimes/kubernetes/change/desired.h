@@ -28,7 +28,4 @@ void kube_find_ignored(const struct runtime_session *session, const struct value
 int kube_check_ignored(const struct ignored *ignored, const struct value *object,
                        const struct value *own, struct error *error);
 
-/* The object without annotations that a controller writes. A reference. */
-const struct value *kube_without_controlled(const struct value *object);
-
 #endif

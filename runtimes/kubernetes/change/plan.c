@@ -1,7 +1,7 @@
 /* Plans the change of an object that the Spec wants. */
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/redaction.h"
+#include "engine/value/value_mark.h"
 #include "runtimes/kubernetes/change/conflict.h"
 #include "runtimes/kubernetes/change/match.h"
 #include "runtimes/kubernetes/change/step.h"

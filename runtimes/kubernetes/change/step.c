@@ -2,9 +2,9 @@
 #include "runtimes/kubernetes/change/step.h"
 
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/objects/object.h"
 
 struct kube_step *kube_step_new(struct runtime_session *session, enum plan_action action,

@@ -1,6 +1,6 @@
 /* The takeover of field managers (managers.h): foreseen in the plan, and made before the apply. */
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/path.h"
 #include "runtimes/kubernetes/change/step.h"
 #include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/objects/object.h"

@@ -1,9 +1,7 @@
 #include "runtimes/kubernetes/change/verify.h"
 
-#include <string.h>
-
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/change/prepare.h"
 #include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/objects/object.h"
@@ -23,16 +21,12 @@ static uint64_t print_of(const struct value *values)
 {
     _cleanup_(hash_free_p) struct hash *hash = hash_new();
     _cleanup_buf_ struct buf text = BUF_INIT;
-    unsigned char bytes[HASH_SIZE];
-    uint64_t print;
 
     if (!values)
         return 0;
     json_write(&text, values, JSON_CANONICAL);
     hash_add(hash, text.data, text.length);
-    hash_finish(hash, bytes);
-    memcpy(&print, bytes, sizeof(print));
-    return print;
+    return hash_finish_short(hash);
 }
 
 bool kube_has_values_of(struct runtime_session *session, const struct kube_ref *ref,

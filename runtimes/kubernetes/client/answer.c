@@ -1,7 +1,7 @@
 #include "runtimes/kubernetes/client/answer.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 
 /* ret: NULL for an empty body. */
 static int parse_answer(const struct http_response *response, const struct value **ret,

@@ -6,7 +6,7 @@
 #define RUNTIMES_KUBERNETES_CLIENT_ANSWER_H
 
 #include "runtimes/io/http.h"
-#include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/client/request.h"
 
 /*
  * *ret: the body, a reference; NULL if it is empty. ret may be NULL: then an object is only

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/redact.h"
 #include "runtimes/kubernetes/client/ref.h"

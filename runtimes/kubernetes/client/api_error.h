@@ -27,7 +27,7 @@
 #define RUNTIMES_KUBERNETES_CLIENT_API_ERROR_H
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define KUBE_WEBHOOK_FAILED "WebhookFailed" /* a reason */
 

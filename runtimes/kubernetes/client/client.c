@@ -3,11 +3,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/answer.h"

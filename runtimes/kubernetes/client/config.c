@@ -7,8 +7,8 @@
 #include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/value.h"
-#include "engine/base/yaml.h"
+#include "engine/value/value.h"
+#include "engine/yaml/yaml.h"
 #include "runtimes/kubernetes/client/file.h"
 
 void kube_config_free(struct kube_config *config)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/condition.h"
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/condition.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/group_list.h"
 

@@ -12,7 +12,7 @@
 #ifndef RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
 #define RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 #include "runtimes/kubernetes/client/wait.h"
 

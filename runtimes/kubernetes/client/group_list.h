@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 #include "runtimes/kubernetes/client/wait.h"
 

@@ -9,7 +9,7 @@
 
 #include <stdbool.h>
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/config.h"
 
 struct kube_identity;

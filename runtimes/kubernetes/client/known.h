@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 #include "engine/base/strmap.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct known {
     struct strmap objects;

@@ -11,7 +11,7 @@
 #ifndef RUNTIMES_KUBERNETES_CLIENT_LEASE_H
 #define RUNTIMES_KUBERNETES_CLIENT_LEASE_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 
 struct lease_config {

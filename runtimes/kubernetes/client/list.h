@@ -7,7 +7,7 @@
 #ifndef RUNTIMES_KUBERNETES_CLIENT_LIST_H
 #define RUNTIMES_KUBERNETES_CLIENT_LIST_H
 
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/client/client.h"
 #include "runtimes/kubernetes/client/wait.h"
 

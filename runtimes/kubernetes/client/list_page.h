@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 
 struct list_page {
     json_on_value *on_item;

@@ -3,20 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/buf.h"
-
-static void add_encoded(struct buf *to, const char *text, size_t length)
-{
-    static const char plain[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-
-    for (size_t i = 0; i < length; i++) {
-        if (text[i] && strchr(plain, text[i]))
-            buf_add_char(to, text[i]);
-        else
-            buf_printf(to, "%%%02X", (unsigned char)text[i]);
-    }
-}
+#include "engine/base/escape.h"
 
 /*
  * One segment. What would be more or less than one segment for the server,
@@ -36,12 +23,12 @@ static void add_segment(struct buf *to, const char *text, size_t length)
         return;
     }
     for (const char *slash; (slash = memchr(text, '/', length));) {
-        add_encoded(to, text, (size_t)(slash - text));
+        escape_add(to, text, (size_t)(slash - text), '%', escape_is_unreserved);
         buf_add_str(to, "%252F");
         length -= (size_t)(slash + 1 - text);
         text = slash + 1;
     }
-    add_encoded(to, text, length);
+    escape_add(to, text, length, '%', escape_is_unreserved);
 }
 
 static void add_string(struct buf *to, const char *text)
@@ -88,7 +75,7 @@ static void add_param(struct query *query, const char *key, const char *value)
     query->separator = '&';
     buf_add_str(query->to, key);
     buf_add_char(query->to, '=');
-    add_encoded(query->to, value, strlen(value));
+    escape_url(query->to, value, false);
 }
 
 static void add_flag(struct query *query, const char *key, const char *value, bool is_set)

@@ -9,7 +9,7 @@
 #ifndef RUNTIMES_KUBERNETES_CLIENT_PATH_H
 #define RUNTIMES_KUBERNETES_CLIENT_PATH_H
 
-#include "runtimes/kubernetes/client/client.h"
+#include "runtimes/kubernetes/client/request.h"
 
 /* With its query; free(). */
 char *kube_path(const struct kube_request *request);

@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "engine/base/condition.h"
+#include "engine/threads/condition.h"
 #include "runtimes/io/clock.h"
 
 struct pause {

@@ -5,7 +5,7 @@
  *
  * This hides values of any length in the places that most messages have, whether anybody knows that
  * they are secret or not. In all other places, the engine finds those that it knows by their
- * content (engine/base/redaction.h).
+ * content (engine/value/redaction.h).
  */
 #ifndef RUNTIMES_KUBERNETES_CLIENT_REDACT_H
 #define RUNTIMES_KUBERNETES_CLIENT_REDACT_H

@@ -6,9 +6,9 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "runtimes/kubernetes/client/file.h"
 
 #define LOOK_INTERVAL 10000 /* ms */

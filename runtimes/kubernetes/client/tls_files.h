@@ -9,7 +9,7 @@
 #ifndef RUNTIMES_KUBERNETES_CLIENT_TLS_FILES_H
 #define RUNTIMES_KUBERNETES_CLIENT_TLS_FILES_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/config.h"
 

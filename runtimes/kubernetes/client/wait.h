@@ -5,9 +5,9 @@
 #ifndef RUNTIMES_KUBERNETES_CLIENT_WAIT_H
 #define RUNTIMES_KUBERNETES_CLIENT_WAIT_H
 
-#include "engine/base/cancel.h"
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
+#include "engine/threads/cancel.h"
+#include "engine/threads/clock.h"
 
 struct kube_wait {
     const struct clock_source *clock; /* NULL: there is no deadline */

@@ -10,9 +10,9 @@
 #include <stdatomic.h>
 #include <stdio.h>
 
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/api_error.h"

@@ -5,7 +5,7 @@
 #define RUNTIMES_KUBERNETES_CLIENT_WATCH_EVENT_H
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 enum watch_event_type { WATCH_EVENT_UPSERT, WATCH_EVENT_DELETED, WATCH_EVENT_BOOKMARK };
 

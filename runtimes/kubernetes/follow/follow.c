@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <sys/queue.h>
 
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/watch.h"
@@ -50,7 +50,6 @@ struct followed {
     runtime_on_event *on_drift;
     void *arg;
     struct tracked *objects;
-    size_t n_objects;
     char *missed; /* why not all can be followed; NULL: all are */
     bool is_held, has_ended;
 };
@@ -152,7 +151,7 @@ enum runtime_whole followed_state(struct followed *followed, struct error *why)
     const struct follow_watch *last = NULL;
 
     if (followed->missed) {
-        err_set(why, ERR_UNAVAILABLE, "TooManyWatches", "%s", followed->missed);
+        err_set(why, ERR_UNAVAILABLE, "Unavailable", "%s", followed->missed);
         return FOLLOWING_BROKEN;
     }
     for (const struct tracked *each = followed->objects; each; each = each->next_of_spec) {
@@ -428,7 +427,6 @@ static struct tracked *get(struct followed *followed, const struct follow_place 
     tracked->list = watch->list;
     tracked->next_of_spec = followed->objects;
     followed->objects = tracked;
-    followed->n_objects++;
     tracked_table_put(&watch->objects, tracked);
     open_watch(watch, place, unused);
     return find(followed, watch, place->ref.name, &others);
@@ -448,7 +446,6 @@ static void untrack(struct followed *followed, bool all, struct unused *unused)
             continue;
         }
         *at = each->next_of_spec;
-        followed->n_objects--;
         tracked_table_remove(&watch->objects, each);
         free(each);
         drop_if_unused(watch, unused);

@@ -17,8 +17,8 @@
 #ifndef RUNTIMES_KUBERNETES_FOLLOW_FOLLOW_H
 #define RUNTIMES_KUBERNETES_FOLLOW_FOLLOW_H
 
-#include "engine/base/clock.h"
 #include "engine/runtime.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 
 #define FOLLOW_WATCHES              1024

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
@@ -110,18 +109,22 @@ uint64_t tracked_name(const char *name, uint64_t seed)
     return hash ^ hash >> 29;
 }
 
+/* None of the two that mean something else. */
+static uint64_t finish_print(struct hash *hash)
+{
+    uint64_t print = hash_finish_short(hash);
+
+    return print > TRACKED_ABSENT ? print : print + TRACKED_ABSENT + 1;
+}
+
 uint64_t tracked_print(const char *uid, const char *digest, bool is_terminating)
 {
     _cleanup_(hash_free_p) struct hash *hash = hash_new();
-    unsigned char bytes[HASH_SIZE];
-    uint64_t print;
 
     hash_add_str(hash, uid ? uid : "");
     hash_add_str(hash, digest ? digest : "");
     hash_add(hash, is_terminating ? "x" : "", is_terminating);
-    hash_finish(hash, bytes);
-    memcpy(&print, bytes, sizeof(print));
-    return print > TRACKED_ABSENT ? print : print + TRACKED_ABSENT + 1;
+    return finish_print(hash);
 }
 
 uint64_t tracked_print_of(const struct value *object, const char *field_manager)
@@ -138,8 +141,6 @@ uint64_t tracked_treatment_of(const struct value *object)
 {
     const struct value *annotations = value_path(object, "metadata", "annotations", NULL);
     _cleanup_(hash_free_p) struct hash *hash = hash_new();
-    unsigned char bytes[HASH_SIZE];
-    uint64_t print;
 
     for (size_t i = 0; i < value_count(annotations); i++) {
         const char *key = value_member_key(annotations, i, NULL);
@@ -150,9 +151,7 @@ uint64_t tracked_treatment_of(const struct value *object)
         hash_add_str(hash, key);
         hash_add_str(hash, text ? text : "");
     }
-    hash_finish(hash, bytes);
-    memcpy(&print, bytes, sizeof(print));
-    return print > TRACKED_ABSENT ? print : print + TRACKED_ABSENT + 1;
+    return finish_print(hash);
 }
 
 uint64_t tracked_version(const struct value *object)

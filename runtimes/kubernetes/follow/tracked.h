@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct followed;
 struct follow_watch;

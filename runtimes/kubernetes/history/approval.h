@@ -6,8 +6,8 @@
 #ifndef RUNTIMES_KUBERNETES_HISTORY_APPROVAL_H
 #define RUNTIMES_KUBERNETES_HISTORY_APPROVAL_H
 
-#include "engine/base/value.h"
 #include "engine/release/history.h"
+#include "engine/value/value.h"
 
 /* path: names of members from the object to the field; NULL ends it. *ret is overwritten; the
  * caller owns its strings (release_approval_done()). They are NULL if the field is no string. */

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* The service account in a scope's identity, borrowed; NULL: none. */
 const char *kube_service_account(const struct value *identity);

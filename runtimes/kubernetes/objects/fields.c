@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/value/json.h"
 
 /* ---- Steps ---- */
 

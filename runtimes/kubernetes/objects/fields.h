@@ -16,7 +16,7 @@
 #ifndef RUNTIMES_KUBERNETES_OBJECTS_FIELDS_H
 #define RUNTIMES_KUBERNETES_OBJECTS_FIELDS_H
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* The set has the field at this path, or fields in it. path: names of members from the root on;
  * NULL ends it. */

@@ -10,8 +10,8 @@
 #ifndef RUNTIMES_KUBERNETES_OBJECTS_HEALTH_H
 #define RUNTIMES_KUBERNETES_OBJECTS_HEALTH_H
 
-#include "engine/base/value.h"
 #include "engine/health.h"
+#include "engine/value/value.h"
 
 void kube_health(const struct value *object, struct health *ret);
 

@@ -2,8 +2,8 @@
 #ifndef RUNTIMES_KUBERNETES_OBJECTS_HEALTH_RULES_H
 #define RUNTIMES_KUBERNETES_OBJECTS_HEALTH_RULES_H
 
-#include "engine/base/value.h"
 #include "engine/health.h"
+#include "engine/value/value.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 
 typedef void health_rule(const struct value *object, struct health *ret);

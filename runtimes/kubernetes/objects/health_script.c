@@ -4,8 +4,8 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/yaml.h"
 #include "engine/spec/ref.h"
+#include "engine/yaml/yaml.h"
 #include "runtimes/kubernetes/objects/health_set.h"
 #include "runtimes/lua/script.h"
 

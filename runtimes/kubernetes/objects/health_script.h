@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/base/value.h"
 #include "engine/health.h"
 #include "engine/spec/check.h"
+#include "engine/value/value.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 
 /* The text of a resource's own check; NULL: it has none. Borrowed. */

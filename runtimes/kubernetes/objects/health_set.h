@@ -2,8 +2,8 @@
 #ifndef RUNTIMES_KUBERNETES_OBJECTS_HEALTH_SET_H
 #define RUNTIMES_KUBERNETES_OBJECTS_HEALTH_SET_H
 
-#include "engine/base/value.h"
 #include "engine/health.h"
+#include "engine/value/value.h"
 
 void health_set(struct health *health, enum health_status status, const char *format, ...)
     PRINTF_LIKE(3, 4);

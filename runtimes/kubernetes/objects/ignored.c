@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/objects/fields.h"
 
 /* What is left of a path. Recursions over it are bounded by the length of a path. */

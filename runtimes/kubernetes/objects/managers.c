@@ -4,8 +4,8 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/objects/fields.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 #include "runtimes/kubernetes/objects/treatment.h"

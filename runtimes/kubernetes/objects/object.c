@@ -3,7 +3,7 @@
 #include "engine/base/cleanup.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/value_mark.h"
 
 const struct value *target_identity(const struct runtime_target *target)
 {

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "engine/base/arena.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* Borrowed from the attributes; a missing field is NULL. */
 struct object_ref {

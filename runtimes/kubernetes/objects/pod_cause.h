@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* Bytes of one cause, which is cut with "…" if it is longer. */
 #define CAUSE_SIZE 320

@@ -23,7 +23,7 @@
 #ifndef RUNTIMES_KUBERNETES_OBJECTS_PROJECTION_H
 #define RUNTIMES_KUBERNETES_OBJECTS_PROJECTION_H
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* An object before and after an apply. NULL: there is none, or nothing of it. */
 struct projection {

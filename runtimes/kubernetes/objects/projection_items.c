@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/strmap.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/objects/fields.h"
 #include "runtimes/kubernetes/objects/projection_private.h"
 

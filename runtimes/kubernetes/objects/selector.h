@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 /* NULL: it is a selector. Else what is wrong, static. */
 const char *selector_check(const char *selector);

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "engine/base/clock.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/cluster.h"
 
 struct definitions;

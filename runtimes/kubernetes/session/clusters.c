@@ -5,9 +5,9 @@
 #include <sys/queue.h>
 
 #include "engine/base/hash.h"
-#include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 
 #define KEPT_FOR       900000 /* ms without a use */
 #define ASKED_AGAIN    10000  /* ms after it did not answer */
@@ -251,14 +251,6 @@ int clusters_get(struct clusters *clusters, const char *namespace_name,
     if (r >= 0)
         *ret = cluster;
     return r;
-}
-
-struct foreign_cluster *foreign_cluster_ref(struct foreign_cluster *cluster)
-{
-    LOCKED(&cluster->in->lock);
-
-    cluster->references++;
-    return cluster;
 }
 
 void foreign_cluster_unref(struct foreign_cluster *cluster)

@@ -11,7 +11,7 @@
 #ifndef RUNTIMES_KUBERNETES_SESSION_CLUSTERS_H
 #define RUNTIMES_KUBERNETES_SESSION_CLUSTERS_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/cluster.h"
 
 #define CLUSTERS_OF_NAMESPACE 64
@@ -40,7 +40,6 @@ void clusters_free(struct clusters *clusters);
 int clusters_get(struct clusters *clusters, const char *namespace_name,
                  const struct kube_config *config, struct foreign_cluster **ret,
                  struct error *error);
-struct foreign_cluster *foreign_cluster_ref(struct foreign_cluster *cluster);
 void foreign_cluster_unref(struct foreign_cluster *cluster); /* NULL is accepted */
 /* Closes those that are not used any more. */
 void clusters_tidy(struct clusters *clusters);

@@ -6,7 +6,7 @@
 
 #include <stdbool.h>
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/cluster.h"
 #include "runtimes/kubernetes/session/clusters.h"
 

@@ -83,18 +83,6 @@ const struct runtime_follow_ops kube_follow_ops = {
 
 /* ---- A session ---- */
 
-void session_follow_begin(struct runtime_session *session, const struct runtime_scope *scope)
-{
-    session->followed = followed_ref(of(scope->following));
-    if (session->followed)
-        followed_hold(session->followed);
-}
-
-void session_follow_end(struct runtime_session *session)
-{
-    followed_unref(session->followed);
-}
-
 void session_track(struct runtime_session *session, const struct kube_ref *ref)
 {
     const struct follow_place place = place_of(session, ref);

@@ -11,10 +11,6 @@ extern const struct runtime_follow_ops kube_follow_ops;
 
 /* All accept a session without a following. */
 
-/* Takes a reference of scope->following, which is silent from now on. */
-void session_follow_begin(struct runtime_session *session, const struct runtime_scope *scope);
-void session_follow_end(struct runtime_session *session);
-
 /* The object is about to be read. */
 void session_track(struct runtime_session *session, const struct kube_ref *ref);
 /* It need not be read: it is as the record has it. */

@@ -163,11 +163,11 @@ int session_check_home(struct kube_runtime *runtime, const struct runtime_scope 
     if (!scope->place || !count_own(scope))
         return 0;
     r = place_is(&question, scope->place, error);
-    return r ? r < 0 ? r : 0
-             : refuse(
-                   "the Spec's objects are in the cluster of a kubeConfig that the Spec does not "
-                   "have any more",
-                   error);
+    if (r == 0)
+        return refuse("the Spec's objects are in the cluster of a kubeConfig that the Spec does "
+                      "not have any more",
+                      error);
+    return r < 0 ? r : 0;
 }
 
 /* The objects in State were made before the Spec had a kubeConfig. */
@@ -177,11 +177,11 @@ static int check_was_home(struct runtime_session *session, const struct runtime_
     const struct place_question home = question_of_home(session->runtime, call);
     int r = place_is_weak(session->place) ? 0 : place_is(&home, session->place, error);
 
-    return r ? r < 0 ? r : 0
-             : refuse(
-                   "the Spec's objects are in the cluster of the Spec itself, and its kubeConfig "
-                   "leads to another one",
-                   error);
+    if (r == 0)
+        return refuse("the Spec's objects are in the cluster of the Spec itself, and its "
+                      "kubeConfig leads to another one",
+                      error);
+    return r < 0 ? r : 0;
 }
 
 /* By the CA alone it is not known again where another place is to be recorded from now on, which
@@ -199,10 +199,10 @@ static int check_recorded(struct runtime_session *session, const char *recorded,
     int r = place_is(&question, recorded, error);
 
     if (place_is_weak(recorded) && r >= 0 && needs_witness(session, r))
-        r = ask_witnesses(session, call, error) < 0 ? ERR_INVALID : 1;
-    if (r < 0)
-        return r;
-    return r ? 0 : refuse(ANOTHER, error);
+        return ask_witnesses(session, call, error);
+    if (r == 0)
+        return refuse(ANOTHER, error);
+    return r < 0 ? r : 0;
 }
 
 static int set_place(struct runtime_session *session, const struct runtime_scope *scope,
@@ -268,9 +268,11 @@ static int open_there(struct kube_runtime *runtime, const struct runtime_scope *
 
     if (r >= 0) {
         r = set_place(session, scope, call, &problem);
-        explain(&problem);
+        if (r < 0)
+            explain(&problem);
         foreign_cluster_end(foreign, r < 0 ? &problem : NULL);
-        err_copy(error, &problem);
+        if (r < 0)
+            err_copy(error, &problem);
     }
     if (r >= 0)
         *ret = session;

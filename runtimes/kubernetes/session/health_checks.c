@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/locked.h"
-#include "engine/base/log.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/watch.h"
 #include "runtimes/kubernetes/objects/health_script.h"

@@ -4,10 +4,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
+#include "runtimes/kubernetes/follow/follow.h"
 #include "runtimes/kubernetes/objects/access.h"
 #include "runtimes/kubernetes/objects/ignore.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
-#include "runtimes/kubernetes/session/following.h"
 #include "runtimes/kubernetes/session/health_checks.h"
 #include "runtimes/kubernetes/session/session.h"
 
@@ -63,6 +63,14 @@ struct runtime_session *session_new(struct kube_runtime *runtime,
     return session;
 }
 
+/* The Spec's following is silent from now on. */
+static void follow(struct runtime_session *session, const struct runtime_scope *scope)
+{
+    session->followed = followed_ref((struct followed *)scope->following);
+    if (session->followed)
+        followed_hold(session->followed);
+}
+
 static int open_foreign(struct kube_runtime *kube, const struct runtime_scope *scope,
                         const struct runtime_call *call, struct runtime_session **ret,
                         struct error *error)
@@ -70,7 +78,7 @@ static int open_foreign(struct kube_runtime *kube, const struct runtime_scope *s
     int r = session_open_foreign(kube, scope, call, ret, error);
 
     if (r >= 0)
-        session_follow_begin(*ret, scope);
+        follow(*ret, scope);
     return r;
 }
 
@@ -92,7 +100,7 @@ int kube_session_open(struct runtime *runtime, const struct runtime_scope *scope
     if (r < 0)
         return r;
     *ret = session_new(kube, &kube->config.cluster, scope);
-    session_follow_begin(*ret, scope);
+    follow(*ret, scope);
     return 0;
 }
 
@@ -118,7 +126,7 @@ void session_unref(struct runtime_session *session)
 {
     if (!session || atomic_fetch_sub(&session->references, 1) > 1)
         return;
-    session_follow_end(session);
+    followed_unref(session->followed);
     free(session->spec_namespace);
     free(session->spec);
     free(session->owner);

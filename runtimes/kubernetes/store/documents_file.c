@@ -1,6 +1,8 @@
 /* An open document, and what earlier calls learnt about it: documents_private.h. */
 #include <stdio.h>
+#include <string.h>
 
+#include "engine/base/escape.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
@@ -10,15 +12,15 @@
 
 /* ---- Names ---- */
 
-/* Adds a text with slashes escaped, so that different parts never give the same name. */
-static void add_escaped(struct buf *to, const char *text)
+/* Slashes are escaped, so that different parts never give the same name. */
+static bool is_plain(char c)
 {
-    for (; *text; text++) {
-        if (*text == '/' || *text == '%')
-            buf_printf(to, "%%%02X", (unsigned)*text);
-        else
-            buf_add_char(to, *text);
-    }
+    return c != '/' && c != '%';
+}
+
+static void add_part(struct buf *to, const char *text)
+{
+    escape_add(to, text, strlen(text), '%', is_plain);
 }
 
 void kube_document_name(const struct document_name *name, char ret[KUBE_DOCUMENT_NAME_SIZE])
@@ -27,12 +29,12 @@ void kube_document_name(const struct document_name *name, char ret[KUBE_DOCUMENT
     _cleanup_buf_ struct buf text = BUF_INIT;
     char hex[HASH_HEX_SIZE];
 
-    add_escaped(&text, name->spec.namespace_name);
+    add_part(&text, name->spec.namespace_name);
     buf_add_char(&text, '/');
-    add_escaped(&text, name->spec.name);
+    add_part(&text, name->spec.name);
     if (name->item) {
         buf_add_char(&text, '/');
-        add_escaped(&text, name->item);
+        add_part(&text, name->item);
     }
     hash_hex(text.data, text.length, hex);
     snprintf(ret, KUBE_DOCUMENT_NAME_SIZE, "kusion-%s%s%.*s",

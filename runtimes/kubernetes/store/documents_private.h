@@ -6,7 +6,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/strmap.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 #include "runtimes/kubernetes/store/documents.h"
 
 #define DOCUMENT_CORRUPT  "StateCorrupt"  /* reason of ERR_CORRUPT */

@@ -10,7 +10,6 @@
 
 #include "engine/base/str.h"
 #include "runtimes/io/close.h"
-#include "runtimes/terraform/package/staging.h"
 #include "runtimes/terraform/package/writer.h"
 #include "runtimes/terraform/plugin/folder.h"
 
@@ -97,7 +96,7 @@ int shelf_read(const char *shelf,
     while ((entry = readdir(folder))) {
         const char *name = entry->d_name;
 
-        if (str_has_prefix(name, STAGING_PREFIX))
+        if (str_has_prefix(name, SHELF_UNDER_WAY))
             remove_left(shelf, name);
         else if (!is_dots(name) &&
                  fstatat(dirfd(folder), name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -109,10 +108,15 @@ int shelf_read(const char *shelf,
 
 /* ---- What is to go ---- */
 
+char *shelf_template(const char *shelf)
+{
+    return str_printf("%s/" SHELF_UNDER_WAY "XXXXXX", shelf);
+}
+
 char *shelf_put_aside(const char *shelf, const char *name)
 {
     _cleanup_free_ char *from = str_printf("%s/%s", shelf, name);
-    _cleanup_free_ char *to = staging_template(shelf);
+    _cleanup_free_ char *to = shelf_template(shelf);
 
     if (!mkdtemp(to))
         return NULL;

@@ -12,14 +12,9 @@
 #include "runtimes/terraform/package/shelf.h"
 #include "runtimes/terraform/plugin/folder.h"
 
-char *staging_template(const char *shelf)
-{
-    return str_printf("%s/" STAGING_PREFIX "XXXXXX", shelf);
-}
-
 int staging_begin(const char *shelf, struct staging *ret, struct error *error)
 {
-    _cleanup_free_ char *folder = staging_template(shelf);
+    _cleanup_free_ char *folder = shelf_template(shelf);
     _cleanup_free_ char *files = NULL;
 
     if (!mkdtemp(folder))

@@ -8,8 +8,7 @@
 
 #include "engine/base/error.h"
 
-#define STAGING_PREFIX ".new-" /* of its name */
-#define STAGING_FILES  "files"
+#define STAGING_FILES "files"
 
 struct staging {
     char *folder; /* of all */
@@ -22,8 +21,5 @@ struct staging {
  * error. */
 int staging_begin(const char *shelf, struct staging *ret, struct error *error);
 void staging_done(struct staging *staging); /* removes what was not kept */
-
-/* A template for mkdtemp(): free(). */
-char *staging_template(const char *shelf);
 
 #endif

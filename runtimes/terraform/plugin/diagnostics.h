@@ -10,7 +10,7 @@
 #include <tfplugin.pb-c.h>
 
 #include "engine/base/error.h"
-#include "engine/base/path.h"
+#include "engine/value/path.h"
 
 #define DIAGNOSTIC_BYTES  800  /* of one; a longer one is cut with "…" */
 #define DIAGNOSTICS_BYTES 2400 /* of all in an error; the rest is counted */

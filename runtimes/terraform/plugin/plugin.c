@@ -1,9 +1,9 @@
 #include <string.h>
 
-#include "engine/base/clock.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/threads/clock.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/plugin/folder.h"
 #include "runtimes/terraform/plugin/plugin_private.h"

@@ -20,9 +20,9 @@
 #include <stdint.h>
 #include <tfplugin.pb-c.h>
 
-#include "engine/base/cancel.h"
 #include "engine/base/error.h"
-#include "engine/base/permit.h"
+#include "engine/threads/cancel.h"
+#include "engine/threads/permit.h"
 #include "runtimes/grpc/grpc.h"
 #include "runtimes/io/http.h"
 #include "runtimes/io/process.h"

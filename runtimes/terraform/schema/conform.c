@@ -1,4 +1,4 @@
-#include "engine/base/path.h"
+#include "engine/value/path.h"
 #include "runtimes/terraform/schema/schema.h"
 
 struct checking {

@@ -2,10 +2,10 @@
 
 #include <tfplugin.pb-c.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/strmap.h"
 #include "engine/base/utf8.h"
+#include "engine/value/json.h"
 
 /* Levels of blocks. Terraform's own tools stop at about 10. */
 #define MOST_LEVELS 32

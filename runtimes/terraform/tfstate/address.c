@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/session.h"
 
 static int not_an_address(struct error *error, const char *text)

@@ -7,7 +7,7 @@
 #define RUNTIMES_TERRAFORM_TFSTATE_ADDRESS_H
 
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 #define STATE_ADDRESS "kusionstack.io/state-address" /* an extension of a resource */
 

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "engine/base/base64.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/session.h"
 #include "runtimes/terraform/tfstate/address.h"
 #include "runtimes/terraform/tfstate/tfstate.h"

@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/lifecycle.h"
 #include "runtimes/terraform/session.h"
 #include "runtimes/terraform/tfstate/address.h"

@@ -1,6 +1,6 @@
-#include "engine/base/decimal.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/decimal.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/values/digits.h"
 #include "runtimes/terraform/values/values.h"
 

@@ -2,10 +2,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "engine/base/decimal.h"
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/utf8.h"
+#include "engine/value/decimal.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/values/msgpack.h"
 #include "runtimes/terraform/values/set.h"
 #include "runtimes/terraform/values/values.h"

@@ -1,7 +1,7 @@
 #include "runtimes/terraform/values/digits.h"
 
-#include "engine/base/decimal.h"
 #include "engine/base/limits.h"
+#include "engine/value/decimal.h"
 
 static char digit_at(const struct decimal *decimal, int64_t index)
 {

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/value/json.h"
 
 static void add_text(struct buf *to, const struct value *value, const struct tf_type *type);
 

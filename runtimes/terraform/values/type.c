@@ -1,8 +1,8 @@
 #include "runtimes/terraform/values/type.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/value/json.h"
 
 const struct tf_type tf_string = {.kind = TF_STRING}, tf_number = {.kind = TF_NUMBER},
                      tf_bool = {.kind = TF_BOOL}, tf_dynamic = {.kind = TF_DYNAMIC};

@@ -15,7 +15,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 enum tf_kind {
     TF_STRING,

@@ -1,5 +1,5 @@
 /*
- * Terraform's values: between JSON values (engine/base/value.h) and the msgpack of the providers.
+ * Terraform's values: between JSON values (engine/value/value.h) and the msgpack of the providers.
  *
  * A value is of a type if it has the type's form: scalars as they are, lists, sets and tuples as
  * arrays, maps and objects as objects, an object with each of its members. Any value may be null or
@@ -12,7 +12,7 @@
 #ifndef RUNTIMES_TERRAFORM_VALUES_VALUES_H
 #define RUNTIMES_TERRAFORM_VALUES_VALUES_H
 
-#include "engine/base/path.h"
+#include "engine/value/path.h"
 #include "runtimes/terraform/values/type.h"
 
 /* Adds the value's msgpack. NULL is null. ERR_INVALID: it is not of the type. */

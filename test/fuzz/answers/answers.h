@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 
 /* Told of each request, and of its answer: body NULL: r says why there is none. */

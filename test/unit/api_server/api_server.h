@@ -25,7 +25,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "engine/base/value.h"
+#include "engine/value/value.h"
 
 struct api_server;
 

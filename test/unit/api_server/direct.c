@@ -1,6 +1,6 @@
 /* What the test itself asks and changes, past rules and counts. */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/api_server/private.h"
 
 static const char *content_type_of(const char *method)

@@ -1,8 +1,8 @@
 /* Sets of fields, as managedFields has them. A path is its steps with 0x1f between them, so that
  * what is below a field sorts right after it. */
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/api_server/private.h"
 
 #define STEP '\x1f'

@@ -1,6 +1,6 @@
 /* GET of one and of many: selectors and pages. */
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/path.h"
 #include "test/unit/api_server/private.h"
 
 /* ---- Selectors ---- */

@@ -1,9 +1,9 @@
 /* Requests as they come, where they lead, and answers as they go. */
 #include <ctype.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/api_server/private.h"
 
 /* ---- Texts ---- */

@@ -1,8 +1,8 @@
 /* Watches: events from a version on, as chunks, until the time is up. */
 #include <errno.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/api_server/private.h"
 
 #define DEFAULT_SECONDS 300

@@ -3,9 +3,9 @@
 
 #include "controller/reconcile/conditions.h"
 #include "controller/reconcile/quarantine.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/release/history.h"
+#include "engine/value/json.h"
 #include "test/unit/controller/scene.h"
 
 #define LEASE \

@@ -3,9 +3,9 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/state/gzip.h"
+#include "engine/value/json.h"
 #include "test/unit/controller/scene.h"
 
 #define WEB        SPECS "/web"
@@ -91,18 +91,24 @@ static void resources_of_all_sources_are_applied(void)
     scene_end(&scene);
 }
 
+/* A Spec whose source has changed, and which is Ready again: a is 2, and b is gone. */
+static void begin_changed(struct scene *scene)
+{
+    scene_begin(scene);
+    source(scene, "one", OBJECT("a", "1") OBJECT("b", "1"));
+    scene_spec(scene, "web", FROM(SOURCE("one")), "");
+    scene_expect_ready(scene, "web", "True", NULL);
+    source(scene, "one", OBJECT("a", "2"));
+    expect_data(scene, "a", "2");
+    scene_expect_gone(scene, CONFIGMAPS "/b");
+    scene_expect_quiet(scene);
+}
+
 static void a_change_of_a_source_is_a_revision(void)
 {
     struct scene scene = {0};
 
-    scene_begin(&scene);
-    source(&scene, "one", OBJECT("a", "1") OBJECT("b", "1"));
-    scene_spec(&scene, "web", FROM(SOURCE("one")), "");
-    scene_expect_ready(&scene, "web", "True", NULL);
-    source(&scene, "one", OBJECT("a", "2"));
-    expect_data(&scene, "a", "2");
-    scene_expect_gone(&scene, CONFIGMAPS "/b");
-    scene_expect_quiet(&scene);
+    begin_changed(&scene);
     EXPECT_DATA(&scene, "a", "2");
     EXPECT_DATA(&scene, "b", NULL);
     EXPECT_PHASE(&scene, "web", 1, "succeeded");
@@ -226,14 +232,7 @@ static void rolls_back_to_what_the_sources_had(void)
 {
     struct scene scene = {0};
 
-    scene_begin(&scene);
-    source(&scene, "one", OBJECT("a", "1") OBJECT("b", "1"));
-    scene_spec(&scene, "web", FROM(SOURCE("one")), "");
-    scene_expect_ready(&scene, "web", "True", NULL);
-    source(&scene, "one", OBJECT("a", "2"));
-    expect_data(&scene, "a", "2");
-    scene_expect_gone(&scene, CONFIGMAPS "/b");
-    scene_expect_quiet(&scene);
+    begin_changed(&scene);
     request(&scene, "undo", "\"operation\":\"Rollback\"");
     scene_expect_ready(&scene, "web", "False", "RolledBack");
     EXPECT_DATA(&scene, "a", "1");

@@ -1,8 +1,8 @@
 #include "cli/check/schema.h"
 
 #include "cli/check/check.h"
-#include "engine/base/json.h"
-#include "engine/base/yaml.h"
+#include "engine/value/json.h"
+#include "engine/yaml/yaml.h"
 #include "test/unit/suite.h"
 
 static const struct value *read(const char *text)

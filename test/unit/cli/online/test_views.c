@@ -8,10 +8,10 @@
 #include "cli/online/rows.h"
 #include "cli/online/spec_view.h"
 #include "cli/online/standing.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
-#include "engine/base/yaml.h"
+#include "engine/value/json.h"
+#include "engine/yaml/yaml.h"
 #include "test/unit/cli/frame/captured.h"
 #include "test/unit/suite.h"
 

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "cli/session/exec_plugin.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static const struct value *json(const char *text)

@@ -3,8 +3,8 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "runtimes/io/clock.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"

@@ -1,7 +1,7 @@
 #include "controller/reconcile/api.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/suite.h"

@@ -1,8 +1,8 @@
 #include "controller/reconcile/attempt.h"
 #include "controller/serve/metrics.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/engine/memory_store.h"

@@ -1,7 +1,7 @@
 #include "controller/reconcile/conditions.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 #define LATER 1767323045000 /* 2026-01-02T03:04:05Z */

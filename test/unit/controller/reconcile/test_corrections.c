@@ -1,10 +1,10 @@
 /* Which corrections repeat, and what is kept of them. */
 #include "controller/reconcile/corrections.h"
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 /* A plan with one change; fields: paths, each with a space after it. */

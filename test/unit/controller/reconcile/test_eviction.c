@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "controller/reconcile/attempt.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"

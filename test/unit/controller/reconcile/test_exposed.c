@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 #define SECRET(id, fields)                                                                        \

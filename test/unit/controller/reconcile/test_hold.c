@@ -1,7 +1,7 @@
 /* Holds: what State keeps of one, and when it is in force. */
 #include "controller/reconcile/hold.h"
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"

@@ -4,8 +4,8 @@
 
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/run.h"
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 

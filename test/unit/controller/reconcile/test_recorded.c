@@ -1,7 +1,7 @@
 /* Which resources a Release has itself, where more people can read them than in the Spec. */
 #include "controller/reconcile/recorded.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 #define OBJECT(version, kind, namespace, more)                                                    \

@@ -1,8 +1,8 @@
 #include "controller/reconcile/report.h"
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static void expect_json(const struct value *actual, const char *expected, const char *note)

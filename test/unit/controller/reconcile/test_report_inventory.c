@@ -1,8 +1,8 @@
 /* Which objects a Spec's status says that it owns. */
 #include "controller/reconcile/context.h"
 #include "controller/reconcile/report.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"

@@ -1,9 +1,9 @@
 /* What a Release tells of each resource where it is more than its action. */
 #include "controller/reconcile/report.h"
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 /* One resource, "a", as planned and as it went. */

@@ -2,10 +2,10 @@
 #include "controller/reconcile/source_text.h"
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "engine/base/yaml.h"
 #include "engine/state/gzip.h"
+#include "engine/value/json.h"
+#include "engine/yaml/yaml.h"
 #include "test/unit/suite.h"
 
 #define LABEL "ConfigMap \"a\", key \"b\""

@@ -2,11 +2,11 @@
 #include "controller/reconcile/spec_export.h"
 
 #include "controller/desk/desk.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/slots.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger.h"
+#include "engine/threads/slots.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/engine/memory_store.h"

@@ -1,8 +1,8 @@
 /* What Releases tell of objects, over a history of documents in memory. */
 #include "controller/reconcile/witness.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/release/document_history.h"
+#include "engine/value/json.h"
 #include "test/unit/controller/reconcile/scene.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"

@@ -5,7 +5,7 @@
 #ifndef TEST_UNIT_ENGINE_EXECUTOR_STILL_CLOCK_H
 #define TEST_UNIT_ENGINE_EXECUTOR_STILL_CLOCK_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 
 struct still_waiter;
 

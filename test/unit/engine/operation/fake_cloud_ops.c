@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/operation/fake_cloud_private.h"
 
 #define LOOKS_OF_LINGERING 3

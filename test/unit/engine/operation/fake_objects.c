@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 
 #define LOOKS_OF_SLOW 3
 

@@ -1,8 +1,8 @@
 /* The table of the runtime of objects. */
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/operation/fake_objects.h"
 
 /* ---- Sessions and steps ---- */

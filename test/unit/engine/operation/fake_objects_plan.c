@@ -1,9 +1,9 @@
 /* How the runtime of objects plans: by mark and uid whose an object is, by dry-run what changes. */
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/plan/plan.h"
 #include "engine/spec/ref.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/operation/fake_objects.h"
 
 struct planning {

@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/state/codec.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static const struct document_name state_name = {DOCUMENT_STATE, {"team", "s"}, NULL};

@@ -18,9 +18,9 @@
 #include <stdbool.h>
 
 #include "engine/base/buf.h"
-#include "engine/base/clock.h"
 #include "engine/base/error.h"
-#include "engine/base/permit.h"
+#include "engine/threads/clock.h"
+#include "engine/threads/permit.h"
 
 enum fake_clock { FAKE_CLOCK_JUMPS, FAKE_CLOCK_PACES, FAKE_CLOCK_STANDS };
 

@@ -1,8 +1,8 @@
 #include <unistd.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/plan/approved_value.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/operation/stage_private.h"
 #include "test/unit/suite.h"
 

@@ -1,8 +1,8 @@
 /* From the short form to a Spec. */
 #include <stdio.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 

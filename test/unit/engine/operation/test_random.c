@@ -14,7 +14,7 @@
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 
-#define LIVES "200"
+#define LIVES "60"
 #define SEED  "1"
 #define NAMES "abcdefgh"
 

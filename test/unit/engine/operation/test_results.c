@@ -1,9 +1,9 @@
 #include <stdio.h>
 
-#include "engine/base/json.h"
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
+#include "engine/value/json.h"
+#include "engine/value/redaction.h"
 #include "test/unit/engine/operation/doubt.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"

@@ -1,10 +1,10 @@
 /* Approved plans as values: what is read again is what was written, or nothing is. */
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/plan/approved_value.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 #define KEY "a key"

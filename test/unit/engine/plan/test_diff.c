@@ -1,9 +1,9 @@
 #include "engine/plan/diff.h"
 
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static const struct value *parse(const char *text)

@@ -1,7 +1,7 @@
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
-#include "engine/base/value_mark.h"
 #include "engine/plan/diff.h"
+#include "engine/value/json.h"
+#include "engine/value/value_mark.h"
 #include "test/unit/suite.h"
 
 /* A value with what is at the pointers sensitive. Both as JSON, or NULL. */

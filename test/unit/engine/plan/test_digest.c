@@ -1,10 +1,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/plan/plan.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static void free_step(struct runtime_step *step)

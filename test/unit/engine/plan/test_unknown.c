@@ -1,7 +1,7 @@
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/plan/unknown.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static const struct value *read(const char *text)

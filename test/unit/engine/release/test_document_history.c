@@ -1,8 +1,8 @@
 #include "engine/release/document_history.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/state/compress.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/history_contract.h"
 #include "test/unit/engine/memory_store.h"

@@ -1,7 +1,7 @@
 #include "test/unit/engine/spec/parse.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static const char *or_dash(const char *s)

@@ -1,7 +1,7 @@
 /* `dependsOn` of a Spec. */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/spec/spec.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static const struct value *make(const char *depends_on)

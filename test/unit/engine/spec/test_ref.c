@@ -1,9 +1,9 @@
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
 #include "engine/spec/ref.h"
+#include "engine/value/json.h"
+#include "engine/value/value_mark.h"
 #include "test/unit/suite.h"
 
 #define INGRESS "networking.k8s.io/v1:Ingress:ns:x"

@@ -1,5 +1,5 @@
-#include "engine/base/json.h"
-#include "engine/spec/parse.h"
+#include "engine/spec/private.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static struct resource resource_of(struct arena *arena, const struct value *value)

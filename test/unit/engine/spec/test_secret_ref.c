@@ -1,9 +1,9 @@
 #include "engine/spec/secret_ref.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
 #include "engine/spec/ref.h"
+#include "engine/value/json.h"
+#include "engine/value/value_mark.h"
 #include "test/unit/engine/spec/parse.h"
 #include "test/unit/suite.h"
 

@@ -1,7 +1,7 @@
-#include "engine/base/json.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/spec/parse.h"
 #include "test/unit/suite.h"
 

@@ -1,7 +1,7 @@
 /* What a type of resources brings to the checks of a Spec. */
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/spec/check.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 /* Notes what it is asked. */

@@ -1,9 +1,9 @@
 #include "test/unit/engine/state/records.h"
 
 #include "engine/base/buf.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/json.h"
+#include "engine/value/value_mark.h"
 #include "test/unit/suite.h"
 
 const struct value *json(const char *text)

@@ -1,8 +1,8 @@
 #include "engine/state/codec.h"
 
 #include "engine/base/hash.h"
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/state/records.h"
 #include "test/unit/suite.h"
 

@@ -1,7 +1,7 @@
 /* The fields of a head: each that the table has is in States and in entries. */
-#include "engine/base/json.h"
 #include "engine/state/codec.h"
 #include "engine/state/state_value.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/state/records.h"
 #include "test/unit/suite.h"
 

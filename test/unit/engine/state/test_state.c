@@ -1,9 +1,9 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/state/state_value.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/state/records.h"
 #include "test/unit/suite.h"
 

@@ -1,7 +1,7 @@
 #include "engine/trace/store_trace.h"
 
-#include "engine/base/log.h"
 #include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/engine/store_contract.h"

@@ -1,6 +1,6 @@
 #include "runtimes/http/compare.h"
 
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "runtimes/http/select.h"
 #include "test/unit/suite.h"
 

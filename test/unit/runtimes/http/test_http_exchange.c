@@ -3,8 +3,8 @@
 
 #include <pthread.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/http/runtime.h"
 #include "runtimes/http/session.h"
 #include "test/unit/runtimes/io/http_fixture.h"

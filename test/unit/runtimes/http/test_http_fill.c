@@ -1,7 +1,7 @@
 #include "runtimes/http/fill.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static const struct value *json(const char *text)

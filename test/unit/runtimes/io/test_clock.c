@@ -1,4 +1,4 @@
-#include "engine/base/condition.h"
+#include "engine/threads/condition.h"
 #include "runtimes/io/clock.h"
 
 #include <time.h>

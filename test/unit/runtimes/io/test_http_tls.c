@@ -154,6 +154,24 @@ static void verifies_the_server(void)
     tls_fixture_done(&fixture);
 }
 
+static void of_one_that_is_trusted_the_name_does_not_count(void)
+{
+    struct tls_fixture fixture = {.pid = 0};
+    struct http_response response = HTTP_RESPONSE_INIT;
+    struct error error = {0};
+
+    tls_fixture_init(&fixture);
+    struct http_client_config config = {.tls.ca_pem = fixture.ca, .trusts_one = true};
+
+    EXPECT_INT(get(&fixture, &config, false, "localhost", &response, &error), 0, error.message);
+    config.tls.ca_pem = fixture.other;
+    EXPECT_INT(get(&fixture, &config, false, "localhost", &response, &error), ERR_INVALID,
+               "another one");
+    EXPECT_STR(error.reason, "TLSVerification", error.message);
+    http_response_done(&response);
+    tls_fixture_done(&fixture);
+}
+
 static void names_the_host_and_the_server(void)
 {
     struct tls_fixture fixture = {.pid = 0};
@@ -299,5 +317,6 @@ static void a_certificate_without_its_key_is_nobodys(void)
 }
 
 SUITE(http_tls, TEST(trusts_another_ca_from_then_on), TEST(shows_another_certificate_from_then_on),
-      TEST(verifies_the_server), TEST(names_the_host_and_the_server), TEST(shows_its_certificate),
+      TEST(verifies_the_server), TEST(of_one_that_is_trusted_the_name_does_not_count),
+      TEST(names_the_host_and_the_server), TEST(shows_its_certificate),
       TEST(a_certificate_without_its_key_is_nobodys))

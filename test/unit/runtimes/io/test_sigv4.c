@@ -104,26 +104,4 @@ static void writes_dates(void)
     EXPECT_STR(date, S3_DATE, "the time of the examples");
 }
 
-static void escapes(void)
-{
-    static const struct {
-        const char *text;
-        bool keep_slashes;
-        const char *expected;
-    } texts[] = {
-        {"a b+c%2F", true, "a%20b%2Bc%252F"},
-        {"v1/state/team/web/=41~0001", true, "v1/state/team/web/%3D41~0001"},
-        {"a/b", false, "a%2Fb"},
-        {"ü", true, "%C3%BC"},
-        {"(p)!*':@$,;", true, "%28p%29%21%2A%27%3A%40%24%2C%3B"},
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-        _cleanup_buf_ struct buf to = BUF_INIT;
-
-        sigv4_escape(&to, texts[i].text, texts[i].keep_slashes);
-        EXPECT_STR(to.data, texts[i].expected, texts[i].text);
-    }
-}
-
-SUITE(sigv4, TEST(signs_as_published), TEST(writes_dates), TEST(escapes))
+SUITE(sigv4, TEST(signs_as_published), TEST(writes_dates))

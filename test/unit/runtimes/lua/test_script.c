@@ -5,7 +5,7 @@
 
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
-#include "engine/base/yaml.h"
+#include "engine/yaml/yaml.h"
 #include "test/unit/suite.h"
 
 #define RETURNS(message) "return {status = \"Healthy\", message = tostring(" message ")}"

@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/seal/source.h"
 
 enum fake_call { FAKE_CURRENT, FAKE_WRAP, FAKE_UNWRAP, FAKE_CALLS };

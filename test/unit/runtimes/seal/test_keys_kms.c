@@ -1,7 +1,7 @@
 /* A real KMS v2 plugin, made on the library that such plugins are made with, and one that is none.
  */
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/threads/thread.h"
 #include "runtimes/seal/keys_kms.h"
 #include "runtimes/seal/seal.h"
 #include "test/unit/engine/memory_store.h"

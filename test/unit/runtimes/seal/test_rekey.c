@@ -4,7 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/threads/thread.h"
 #include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/runtimes/seal/key_folder.h"

@@ -1,6 +1,6 @@
 /* When a seed is drawn, when the source is asked, and what happens while it does not answer. */
 #include "engine/base/str.h"
-#include "engine/base/thread.h"
+#include "engine/threads/thread.h"
 #include "runtimes/seal/format.h"
 #include "runtimes/seal/seeds.h"
 #include "test/unit/runtimes/seal/fake_source.h"

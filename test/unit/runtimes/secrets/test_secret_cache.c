@@ -109,6 +109,7 @@ static void *work(void *arg)
 
         put(arg, key, i, "value", "1");
         found = find(arg, key, i);
+        EXPECT(!*found || str_equal(found, "value 1"), found);
         if (i % 5 == 0)
             secret_cache_drop(arg, key);
     }

@@ -2,8 +2,8 @@
  * is tried against a server in test/e2e/test_secret_store*.py. */
 #include "runtimes/secrets/secret_store.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/http_hosts.h"
 #include "runtimes/secrets/cache.h"

@@ -1,6 +1,6 @@
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/spec/spec.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/runtime.h"
 #include "test/unit/suite.h"
 

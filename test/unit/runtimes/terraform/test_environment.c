@@ -1,9 +1,9 @@
 /* What of a Spec's context a provider's process gets, and who shares one. */
 #include "runtimes/terraform/environment.h"
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/need.h"
 #include "test/unit/suite.h"
 

@@ -348,24 +348,6 @@ static void what_is_wrong_with_a_folder_is_said(void)
     stage_done(&stage);
 }
 
-static void a_program_that_cannot_be_executed_is_named(void)
-{
-    _cleanup_(folder_remove_p) char *folder = str_new("/tmp/kusion-test-XXXXXX");
-    struct found found = {0};
-    struct error error = {0};
-    struct stage stage;
-
-    CU_ASSERT_FATAL(mkdtemp(folder) != NULL);
-    fill(folder, "terraform-provider-random", 0600);
-    stage_init(&stage);
-    stage.allowed = "1.2.0";
-    stage.folder = folder;
-    CU_ASSERT(stage_find(&stage, "good", NULL, &found, &error) == ERR_INVALID);
-    EXPECT(strstr(error.message, "its terraform-provider-random is not an executable file"),
-           error.message);
-    stage_done(&stage);
-}
-
 /* What was found stays; the next operator finds what is there then, with another hash. */
 static void a_folder_that_changes_is_another_package(void)
 {
@@ -446,5 +428,5 @@ SUITE(terraform_finder_fetch, TEST(a_registry_gives_the_newest_version_that_will
       TEST(an_archive_that_is_too_large_is_not_kept), TEST(only_hosts_that_a_flag_names_are_asked),
       TEST(a_server_of_another_certificate_is_not_trusted),
       TEST(a_network_mirror_gives_what_its_hashes_say), TEST(sources_are_asked_in_their_order),
-      TEST(what_is_wrong_with_a_folder_is_said), TEST(a_program_that_cannot_be_executed_is_named),
-      TEST(a_folder_that_changes_is_another_package), TEST(a_lock_file_decides))
+      TEST(what_is_wrong_with_a_folder_is_said), TEST(a_folder_that_changes_is_another_package),
+      TEST(a_lock_file_decides))

@@ -1,7 +1,7 @@
 #include "runtimes/terraform/ignore.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/runtimes/terraform/schema/make_schema.h"
 #include "test/unit/suite.h"
 

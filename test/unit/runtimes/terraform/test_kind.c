@@ -1,4 +1,4 @@
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/data.h"
 #include "test/unit/suite.h"
 

@@ -1,6 +1,6 @@
 #include "runtimes/terraform/memory.h"
 
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 /* A provider without a process: a call of it would end the test. */

@@ -1,9 +1,9 @@
 /* What is carried out is what was approved: nothing else, and nothing more. */
 #include <unistd.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 

@@ -1,8 +1,8 @@
 /* What a plan shows of its changes, and how much of it. */
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
+#include "engine/value/redaction.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 

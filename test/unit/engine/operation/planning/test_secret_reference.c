@@ -1,8 +1,8 @@
 /* What is secret by its kind, what a thing of the cloud says is, and what is taken from either,
  * stay out of all that may be seen: diffs, messages, the open part of the store. */
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
+#include "engine/value/redaction.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 

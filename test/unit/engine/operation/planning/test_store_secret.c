@@ -1,7 +1,7 @@
 /* Values of a secret store: they are in the world, and nowhere else. */
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
 #include "engine/operation/operation.h"
+#include "engine/value/redaction.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 

@@ -1,6 +1,6 @@
 /* What stands in the way of a Namespace's or a definition's deletion, by a scripted server. */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/change/guard.h"
 #include "runtimes/kubernetes/session/session.h"
 #include "runtimes/kubernetes/session/setup.h"

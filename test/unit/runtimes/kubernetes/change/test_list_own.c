@@ -1,6 +1,6 @@
 /* Which objects carry the Spec's label, asked kind by kind. */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/runtimes/kubernetes/change/steps.h"
 #include "test/unit/suite.h"
 

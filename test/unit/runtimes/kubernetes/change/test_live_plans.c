@@ -1,6 +1,6 @@
 /* What plans know, and kinds that come and go, on a real API server (live.h). */
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/value_mark.h"
 #include "test/unit/runtimes/kubernetes/change/live_thing.h"
 #include "test/unit/suite.h"
 

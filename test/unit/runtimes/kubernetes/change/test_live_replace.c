@@ -1,8 +1,8 @@
 /* What can only be replaced, kind by kind, on a real API server (live.h). */
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/runtimes/kubernetes/change/live_thing.h"
 #include "test/unit/suite.h"
 

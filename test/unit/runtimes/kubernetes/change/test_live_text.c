@@ -1,6 +1,6 @@
 /*
  * Whether a real API server (live.h) makes of text what was asked for: it reads the body of an
- * apply as YAML, which is not quite JSON (engine/base/json.h).
+ * apply as YAML, which is not quite JSON (engine/value/json.h).
  */
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/change/step.h"

@@ -1,8 +1,8 @@
 /* What is planned: by what is there, whose it is, what is recorded, and for which Spec. */
-#include "engine/base/json.h"
-#include "engine/base/redaction.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/json.h"
+#include "engine/value/redaction.h"
+#include "engine/value/value_mark.h"
 #include "test/unit/runtimes/kubernetes/change/steps.h"
 #include "test/unit/suite.h"
 

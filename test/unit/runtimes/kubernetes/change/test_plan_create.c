@@ -1,6 +1,6 @@
 /* Plans of objects that do not exist yet. */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/runtimes/kubernetes/change/steps.h"
 #include "test/unit/suite.h"
 

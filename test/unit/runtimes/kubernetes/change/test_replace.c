@@ -1,8 +1,8 @@
 /* What is made of a refused update: invalid, to be replaced, or not known. */
 #include <string.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/runtimes/kubernetes/change/steps.h"
 #include "test/unit/suite.h"
 

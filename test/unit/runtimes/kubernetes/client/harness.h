@@ -4,7 +4,7 @@
 #ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_HARNESS_H
 #define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_HARNESS_H
 
-#include "engine/base/clock.h"
+#include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
 #include "test/unit/runtimes/kubernetes/client/fake_server.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "test/unit/suite.h"

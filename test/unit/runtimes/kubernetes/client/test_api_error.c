@@ -1,7 +1,7 @@
 #include "runtimes/kubernetes/client/api_error.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/redact.h"
 #include "runtimes/kubernetes/client/ref.h"

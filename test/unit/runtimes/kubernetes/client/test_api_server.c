@@ -1,8 +1,8 @@
 /* The API server in memory does as a real one: each behaviour that tests rely on, by the real
  * client. */
-#include "engine/base/json.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
+#include "engine/value/path.h"
 #include "test/unit/runtimes/kubernetes/client/api_server_client.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"

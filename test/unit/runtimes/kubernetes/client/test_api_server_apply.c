@@ -1,7 +1,7 @@
 /* Server-side apply of the API server in memory: what is merged, and whose it is. */
-#include "engine/base/json.h"
-#include "engine/base/path.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
+#include "engine/value/path.h"
 #include "test/unit/runtimes/kubernetes/client/api_server_client.h"
 #include "test/unit/suite.h"
 

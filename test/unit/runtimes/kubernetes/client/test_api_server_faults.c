@@ -1,6 +1,6 @@
 /* Faults, rights and counts of the API server in memory. */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/runtimes/kubernetes/client/api_server_client.h"
 #include "test/unit/suite.h"
 

@@ -2,8 +2,8 @@
 #include <pthread.h>
 #include <time.h>
 
-#include "engine/base/condition.h"
 #include "engine/base/str.h"
+#include "engine/threads/condition.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/discovery.h"
 #include "test/unit/runtimes/kubernetes/client/api_server_client.h"

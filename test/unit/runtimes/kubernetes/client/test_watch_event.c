@@ -1,4 +1,4 @@
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/client/watch_event.h"
 #include "test/unit/suite.h"
 

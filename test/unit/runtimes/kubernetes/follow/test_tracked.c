@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 /*

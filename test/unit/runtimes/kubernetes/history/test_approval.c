@@ -1,6 +1,6 @@
 /* Who approved a plan, by the object's managed fields. */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/kubernetes/history/approval.h"
 #include "test/unit/suite.h"
 

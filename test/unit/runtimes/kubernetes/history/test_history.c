@@ -1,8 +1,8 @@
 /* The history of Release objects: that it keeps the contract, over an API server in memory and over
  * a real one; what it makes, and what it takes for no record. */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "engine/base/yaml.h"
+#include "engine/value/json.h"
+#include "engine/yaml/yaml.h"
 #include "runtimes/kubernetes/history/history_private.h"
 #include "test/unit/engine/history_contract.h"
 #include "test/unit/runtimes/kubernetes/client/live.h"

@@ -1,7 +1,7 @@
 #include "runtimes/kubernetes/objects/access.h"
 
 #include "engine/base/cleanup.h"
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 #define RBAC(kind, in, name, more)                                                          \

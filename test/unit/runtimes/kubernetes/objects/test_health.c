@@ -1,6 +1,6 @@
 #include "runtimes/kubernetes/objects/health.h"
 
-#include "engine/base/yaml.h"
+#include "engine/yaml/yaml.h"
 #include "test/unit/suite.h"
 
 #define SET(more)                                                                                \

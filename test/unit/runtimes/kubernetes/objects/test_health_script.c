@@ -1,7 +1,7 @@
 #include "runtimes/kubernetes/objects/health_script.h"
 
 #include "engine/base/str.h"
-#include "engine/base/yaml.h"
+#include "engine/yaml/yaml.h"
 #include "runtimes/kubernetes/objects/health.h"
 #include "test/unit/suite.h"
 

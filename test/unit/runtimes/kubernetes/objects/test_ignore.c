@@ -1,8 +1,8 @@
 /* What is ignored: the paths, whose they are, and what becomes of objects and sets of fields. */
 #include "runtimes/kubernetes/objects/ignored.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/spec/parse.h"
 #include "test/unit/runtimes/kubernetes/objects/values.h"
 #include "test/unit/suite.h"

@@ -1,6 +1,6 @@
 #include "runtimes/kubernetes/objects/object_ref.h"
 
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 static void names_objects(void)

@@ -1,6 +1,6 @@
 #include "runtimes/kubernetes/objects/pod_cause.h"
 
-#include "engine/base/yaml.h"
+#include "engine/yaml/yaml.h"
 #include "test/unit/suite.h"
 
 #define POD(status) "kind: Pod\nmetadata: {name: web-1}\nstatus: {" status "}"

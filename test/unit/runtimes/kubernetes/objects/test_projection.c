@@ -1,9 +1,9 @@
 /* What of an object a plan is about. JSON is written with ' for ". */
 #include "runtimes/kubernetes/objects/projection.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/json.h"
+#include "engine/value/value_mark.h"
 #include "test/unit/runtimes/kubernetes/objects/values.h"
 #include "test/unit/suite.h"
 

@@ -1,7 +1,7 @@
 #include "runtimes/kubernetes/objects/relate.h"
 
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 #define OBJECT(version, kind, metadata) \

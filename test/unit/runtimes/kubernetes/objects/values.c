@@ -1,6 +1,6 @@
 #include "test/unit/runtimes/kubernetes/objects/values.h"
 
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 const struct value *stage_value(const char *text)

@@ -1,6 +1,6 @@
 #include "test/unit/runtimes/kubernetes/session/stage.h"
 
-#include "engine/base/json.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/session/setup.h"
 #include "test/unit/suite.h"

@@ -1,7 +1,7 @@
 /* The documents over a scripted server: answers that never come, and those that mean nothing.
  * (What happens when it did happen: test/fuzz/documents.c.) */
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/store/documents_private.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"

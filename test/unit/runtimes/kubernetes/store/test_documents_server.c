@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "engine/base/base64.h"
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/engine/store_contract.h"
 #include "test/unit/runtimes/kubernetes/store/served.h"
 #include "test/unit/suite.h"

@@ -105,7 +105,7 @@ static void bad_archives_are_refused(void)
         {"nothing", "it is no zip archive, or damaged: "},
         {"no-files", "it has no program terraform-provider-random"},
         {"bomb", "its files have more than 1 MiB"},
-        {"many-files", "it has more than 1000 files"},
+        {"many-files", "it has more than 10000 files"},
         {"other-sum", "cannot be unpacked: CRC error"},
         {"other-size", "cannot be unpacked: it has another size than the archive says"},
         {"encrypted", "cannot be unpacked: it is encrypted"},
@@ -125,7 +125,7 @@ static void bad_archives_are_refused(void)
         {"twice", "it is no zip archive, or damaged: File already exists"},
         {"file-as-folder", "it has \"a/b\" twice"},
         {"no-program", "it has no program terraform-provider-random"},
-        {"not-executable", "it has no program terraform-provider-random"},
+        {"not-executable", "its terraform-provider-random_v3.6.0 is not an executable file"},
         {"two-programs", "it has two programs, terraform-provider-random_v3.6."},
     };
     struct stage stage;

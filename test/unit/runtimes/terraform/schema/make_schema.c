@@ -2,8 +2,8 @@
 
 #include <tfplugin.pb-c.h>
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 struct making {

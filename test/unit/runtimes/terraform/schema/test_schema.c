@@ -1,6 +1,6 @@
-#include "engine/base/json.h"
 #include "engine/base/str.h"
-#include "engine/base/value_mark.h"
+#include "engine/value/json.h"
+#include "engine/value/value_mark.h"
 #include "test/unit/runtimes/terraform/schema/make_schema.h"
 #include "test/unit/suite.h"
 

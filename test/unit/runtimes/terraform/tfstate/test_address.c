@@ -1,7 +1,7 @@
 #include "runtimes/terraform/tfstate/address.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "test/unit/suite.h"
 
 /* An address, and its parts: module, type, name, key as JSON, and the address without keys; NULL:

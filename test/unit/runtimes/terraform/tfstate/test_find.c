@@ -1,6 +1,6 @@
-#include "engine/base/json.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/tfstate/address.h"
 #include "runtimes/terraform/tfstate/tfstate.h"
 #include "test/unit/suite.h"

@@ -1,7 +1,7 @@
 #include "runtimes/terraform/values/set.h"
 
-#include "engine/base/json.h"
 #include "engine/base/str.h"
+#include "engine/value/json.h"
 #include "runtimes/terraform/values/values.h"
 #include "test/unit/suite.h"
 

@@ -1,8 +1,0 @@
-#include "engine/base/permit.h"
-
-#include <stddef.h>
-
-int permit_ask(const struct permit *permit, enum permit_use use, struct error *error)
-{
-    return permit && permit->ask ? permit->ask(permit->arg, use, error) : 0;
-}
