@@ -15,7 +15,7 @@ from kusion_e2e.wait import eventually
 from test_large_specs import Sourced, manifest, ref, stream
 
 COUNT = 10000 if LONG else 2000
-LONG = 900  # seconds
+PATIENT = 900  # seconds
 MEMORY = 192 << 20  # of the chart's limit, what five eighths for providers leave
 
 
@@ -56,11 +56,11 @@ def test_thousands_beside_another_tenant(state_namespace, tenant, other_tenant, 
     spec = Sourced(cluster, tenant)
     spec.put("all", content(tenant))
     spec.take(ref("all"), interval="1h", timeout="30m")
-    eventually(lambda: spec.level("n0") == "1", LONG)
+    eventually(lambda: spec.level("n0") == "1", PATIENT)
     other = Spec(cluster, other_tenant, "other").apply([config_map("other", other_tenant)])
     other.wait("True")
     assert counted(spec) < COUNT  # it did not wait for the thousands (hack/bench fairness: how long it takes)
-    spec.wait("True", LONG)
+    spec.wait("True", PATIENT)
     status = spec.get()["status"]
     assert status["plan"]["create"] == COUNT and status["resources"]["total"] == COUNT
     assert len(json.dumps(spec.get())) < 1 << 20
@@ -75,19 +75,19 @@ def test_thousands_beside_another_tenant(state_namespace, tenant, other_tenant, 
     texts = [manifest(f"n{i}", tenant, "2" if i == 7 else "1") for i in range(COUNT)]
     spec.put("all", gzip.compress(stream(*texts).encode()))
     spec.wait_level("n7", "2")
-    spec.wait("True", LONG)
+    spec.wait("True", PATIENT)
     ended = eventually(lambda: [one for one in spec.records() if one["status"].get("phase") == "succeeded"][1:]
                        and spec.records())  # Ready is True until the status says that something is changed
     assert [one["status"]["plan"]["update"] for one in ended] == [0, 1]
     assert resident(controller) < MEMORY, (before, resident(controller))
-    spec.delete(LONG)
+    spec.delete(PATIENT)
     assert counted(spec) == 0
 
 
 def test_a_cut_source_prunes_none_of_thousands(state_namespace, tenant, controller):
     spec = Sourced(state_namespace, tenant)
     spec.put("all", content(tenant, count=300))
-    spec.take(ref("all"), interval="1h").wait("True", LONG)
+    spec.take(ref("all"), interval="1h").wait("True", PATIENT)
     whole = content(tenant, "2", count=300)
     spec.put("all", whole[: len(whole) // 2])
     assert "cut or damaged" in spec.message("InvalidSource")
