@@ -155,12 +155,12 @@ const struct command cli_commands[] = {
     },
     {
         .name = "reconcile",
-        .arguments = "NAME",
-        .summary = "Asks the operator to compare and correct a Spec now",
-        .options = "watch timeout",
+        .arguments = "NAME | --failed",
+        .summary = "Asks the operator to compare and correct a Spec now, or all that failed",
+        .options = "failed all-namespaces selector watch timeout",
         .formats = "json",
-        .example = "kubectl kusion reconcile web --watch\n",
-        .least = 1,
+        .example = "kubectl kusion reconcile web --watch\n"
+                   "kubectl kusion reconcile --failed -A\n",
         .most = 1,
         .run = run_reconcile,
     },

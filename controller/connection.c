@@ -19,7 +19,10 @@
 #define TENANT_CONNECTIONS  (EXECUTOR_MAX_THREADS / STREAMS + 1)
 #define CONTROL_CONNECTIONS 2
 #define WATCH_CONNECTIONS   64
-#define FOREIGN_CONNECTIONS 4 /* to each cluster that tenants chose */
+/* To each cluster that tenants chose. Each certificate takes connections of its own: they are more
+ * than one namespace has calls (NAMESPACE_CALLS), and watches, so that none has all. */
+#define FOREIGN_CONNECTIONS       64
+#define FOREIGN_WATCH_CONNECTIONS 160
 
 /* Under HTTP/1.1 a connection carries one request. */
 #define CONTROL_CONNECTIONS_HTTP1 64
@@ -105,7 +108,8 @@ static int open_loops(struct connection *connection, struct error *error)
          {"tenant-http", .max_connections = http1 ? EXECUTOR_MAX_THREADS : TENANT_CONNECTIONS}},
         {&connection->watches, {"tenant-watch", .max_connections = WATCH_CONNECTIONS}},
         {&connection->foreign, {"foreign-http", .max_connections = FOREIGN_CONNECTIONS}},
-        {&connection->foreign_watches, {"foreign-watch", .max_connections = FOREIGN_CONNECTIONS}},
+        {&connection->foreign_watches,
+         {"foreign-watch", .max_connections = FOREIGN_WATCH_CONNECTIONS}},
     };
     int r = 0;
 

@@ -86,9 +86,8 @@ static const struct flag {
     FLAG("drain-timeout", FLAG_DURATION, drain_timeout, "25s",
          "time for calls in flight to end, during the shutdown"),
     FLAG("terraform-provider", FLAG_STRINGS, terraform_providers, NULL,
-         "a Terraform provider that Specs may use, such as hashicorp/random@~> 3.6; may be "
-         "repeated; "
-         "default: none"),
+         "a Terraform provider that Specs may use, such as hashicorp/random@~> 3.6, or one in a "
+         "folder of its own, rack/host@1.2.0=/FOLDER; may be repeated; default: none"),
     FLAG("terraform-plugin-dir", FLAG_STRING, terraform_plugin_dir, NULL,
          "folder with these providers, laid out as a filesystem mirror of Terraform, unpacked or "
          "packed"),

@@ -52,7 +52,7 @@ struct manager {
     struct event_recorder *events;
     struct metrics *metrics;
     struct operation_metrics operation_metrics;
-    struct source_watches *source_watches;
+    struct source_watches *source_watches, *secret_watches;
     struct reconcile_context context;
     struct controllers *controllers;
     struct serving_config serving_config;
@@ -201,6 +201,8 @@ static int fill_context(struct manager *manager, struct error *error)
     context->quarantine = manager->quarantine;
     manager->source_watches = source_watches_new(context->client, context->desk);
     context->source_watches = manager->source_watches;
+    manager->secret_watches = source_watches_new(context->client, context->desk);
+    context->secret_watches = manager->secret_watches;
     context->preview_ttl = flags->preview_ttl;
     context->preview_limit = (size_t)flags->preview_history_limit;
     context->secret_stores = &manager->backends.secrets.stores;
@@ -333,6 +335,7 @@ static void drain(struct manager *manager, const char *reason)
     ticker_free(TAKE(manager->recording));
     controllers_stop(manager->controllers, reason);
     source_watches_free(TAKE(manager->source_watches));
+    source_watches_free(TAKE(manager->secret_watches));
     quarantine_end(manager->quarantine);
     backends_drain(&manager->backends);
     while (manager->executor && is_call_in_flight(manager))

@@ -168,6 +168,15 @@ static void fill(struct terraform_settings *settings, const struct flags *flags)
         .allow_unconfined = flags->terraform_allow_unconfined};
 }
 
+/* A provider that has no folder of its own is looked for. */
+static bool needs_source(const struct terraform_settings *settings, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!settings->allowed[i].folder)
+            return true;
+    return false;
+}
+
 int terraform_init(struct terraform_settings *settings, const struct flags *flags,
                    struct error *error)
 {
@@ -175,15 +184,16 @@ int terraform_init(struct terraform_settings *settings, const struct flags *flag
     int r = read_mirror(settings, flags->terraform_plugin_dir, error);
 
     for (size_t i = 0; i < providers->count && r >= 0; i++) {
-        r = source_read(providers->items[i], '@', &settings->allowed[i], error);
+        r = source_read_allowed(providers->items[i], &settings->allowed[i], error);
         if (r < 0)
             err_wrap(error, "--terraform-provider");
     }
-    if (r >= 0 && providers->count && !settings->mirror && !flags->terraform_network_mirror &&
-        !flags->terraform_download_from.count)
+    if (r >= 0 && needs_source(settings, providers->count) && !settings->mirror &&
+        !flags->terraform_network_mirror && !flags->terraform_download_from.count)
         r = err_set(error, ERR_INVALID, "InvalidFlag",
                     "--terraform-provider needs --terraform-plugin-dir, "
-                    "--terraform-network-mirror or --terraform-download-from");
+                    "--terraform-network-mirror or --terraform-download-from, or the provider's "
+                    "own folder: NAME=/FOLDER");
     if (r >= 0)
         r = read_network(flags, error);
     if (r >= 0)

@@ -214,19 +214,6 @@ static void check_engine(struct subject *subject)
     spec_free(spec);
 }
 
-static bool is_in_clear(const struct value *data, bool is_data)
-{
-    for (size_t i = 0; value_is(data, VALUE_OBJECT) && i < value_count(data); i++) {
-        const struct value *value = value_member(data, i);
-        const char *text = value_string(value);
-        _cleanup_free_ char *reference = secret_ref_text(value, is_data);
-
-        if (text && *text && !reference && !str_has_prefix(text, "$kusion_path."))
-            return true;
-    }
-    return false;
-}
-
 static void check_secrets(struct subject *subject)
 {
     static const char *const members[] = {"data", "stringData"};
@@ -235,11 +222,8 @@ static void check_secrets(struct subject *subject)
     for (size_t i = 0; i < value_count(resources); i++) {
         const struct value *attributes = value_get(value_at(resources, i), "attributes");
 
-        if (!str_equal(value_get_string(attributes, "kind"), "Secret") ||
-            !str_equal(value_get_string(attributes, "apiVersion"), "v1"))
-            continue;
         for (size_t k = 0; k < ARRAY_SIZE(members); k++)
-            if (is_in_clear(value_get(attributes, members[k]), k == 0)) {
+            if (secret_ref_is_clear(attributes, members[k])) {
                 _cleanup_free_ char *field =
                     str_printf("resources[%zu].attributes.%s", i, members[k]);
 

@@ -34,17 +34,38 @@ static void tell_lost_fields(const struct value *spec, const struct place_in *pl
     }
 }
 
-static void tell_lost_extensions(const struct value *spec, struct findings *findings)
+static void tell_lost_metadata(const struct value *spec, const struct place_in *place,
+                               struct findings *findings)
+{
+    static const char *const members[] = {"labels", "annotations"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(members); i++) {
+        _cleanup_free_ char *path = str_printf("metadata.%s", members[i]);
+        const struct place_in at = {place ? place->document : NULL, path};
+
+        if (value_count(value_path(spec, "metadata", members[i], NULL)))
+            findings_add(findings, SEVERITY_WARNING, "Lost", &at, NULL,
+                         "metadata.%s is lost: a Kusion spec has no metadata", members[i]);
+    }
+}
+
+static void tell_lost_of_resource(const struct value *resource, struct findings *findings)
 {
     static const char *const ours[] = {MOVED_FROM, NOT_CREATED, "lifecycle"};
-    const struct value *resources = value_path(spec, "spec", "resources", NULL);
+    const struct value *extensions = value_get(resource, "extensions");
+    const char *id = value_get_string(resource, "id"), *type = value_get_string(resource, "type");
 
-    for (size_t i = 0; i < value_count(resources); i++)
-        for (size_t k = 0; k < ARRAY_SIZE(ours); k++)
-            if (value_path(value_at(resources, i), "extensions", ours[k], NULL))
-                findings_add(findings, SEVERITY_WARNING, "Lost", NULL,
-                             value_get_string(value_at(resources, i), "id"),
-                             "extensions[%s] means nothing to Kusion", ours[k]);
+    if (type && !str_equal(type, "Kubernetes") && !str_equal(type, "Terraform"))
+        findings_add(findings, SEVERITY_WARNING, "Lost", NULL, id, "%s means nothing to Kusion",
+                     type);
+    for (size_t k = 0; k < ARRAY_SIZE(ours); k++)
+        if (value_get(extensions, ours[k]))
+            findings_add(findings, SEVERITY_WARNING, "Lost", NULL, id,
+                         "extensions[%s] means nothing to Kusion", ours[k]);
+    if (value_path(extensions, "healthPolicy", "health.lua", NULL))
+        findings_add(findings, SEVERITY_WARNING, "Lost", NULL, id,
+                     "extensions.healthPolicy[health.lua] means nothing to Kusion, whose checks "
+                     "are KCL (health.kcl)");
 }
 
 const struct value *convert_to_kusion(const struct value *spec, const struct place_in *place,
@@ -53,7 +74,9 @@ const struct value *convert_to_kusion(const struct value *spec, const struct pla
     const struct value *fields = value_get(spec, "spec");
 
     tell_lost_fields(spec, place, findings);
-    tell_lost_extensions(spec, findings);
+    tell_lost_metadata(spec, place, findings);
+    for (size_t i = 0; i < value_count(value_get(fields, "resources")); i++)
+        tell_lost_of_resource(value_at(value_get(fields, "resources"), i), findings);
     return value_pack("{s:v, s:v?, s:v?}", "resources", value_get(fields, "resources"),
                       "secretStore", value_get(fields, "secretStore"), "context",
                       value_get(fields, "context"));

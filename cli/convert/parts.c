@@ -195,10 +195,11 @@ const struct value *parts_preview(const struct value *spec)
     _cleanup_free_ char *name = str_printf("%s-preview-", value_get_string(metadata, "name"));
     _cleanup_value_ const struct value *policies = preview_policies(fields);
 
-    return value_pack("{s:s, s:s, s:{s:s, s:v?}, s:{s:{s:v}, s:s, s:v, s:v?, s:v}}", "apiVersion",
+    return value_pack("{s:s, s:s, s:{s:s, s:v?}, s:{s:{s:v}, s:s, s:v, s:v?, s:v?, s:v?}}", "apiVersion",
                       "api.kusion.io/v1", "kind", "Release", "metadata", "generateName", name,
                       "namespace", value_get(metadata, "namespace"), "spec", "specRef", "name",
                       value_get(metadata, "name"), "operation", "Preview", "policies", policies,
                       "serviceAccountName", value_get(fields, "serviceAccountName"), "resources",
-                      value_get(fields, "resources"));
+                      value_get(fields, "resources"), "resourcesFrom",
+                      value_get(fields, "resourcesFrom"));
 }

@@ -148,11 +148,21 @@ static const struct value *schema_of(const struct instance *in)
                       or_empty(value_get_string(in->resource, "type")), "block", NULL);
 }
 
+static bool is_computed(const struct value *attribute)
+{
+    return value_bool(value_get(attribute, "computed"), false);
+}
+
 static bool is_computed_only(const struct value *attribute)
 {
-    return value_bool(value_get(attribute, "computed"), false) &&
-           !value_bool(value_get(attribute, "optional"), false) &&
+    return is_computed(attribute) && !value_bool(value_get(attribute, "optional"), false) &&
            !value_bool(value_get(attribute, "required"), false);
+}
+
+/* SDK v2 gives every resource an `id` that is computed, and may be written. */
+static bool is_id(const struct value *attribute, const char *path)
+{
+    return str_equal(path, "id") && (!attribute || is_computed(attribute));
 }
 
 /* Whether the state file names this attribute, or one in it, as sensitive. */
@@ -206,6 +216,17 @@ static void tell_secret(struct instance *in, const char *path)
                  path);
 }
 
+/* The state has it either way: whether it was written, only the configuration says. */
+static void tell_computed(struct instance *in, const char *path)
+{
+    const struct place_in at = place(in, "attributes");
+
+    findings_add(in->reader->findings, SEVERITY_WARNING, "MaybeComputed", &at, in->id,
+                 "%s is as it is now: the provider chooses it where nobody has written it; remove "
+                 "it if that is so",
+                 path);
+}
+
 /* schema NULL: what is computed cannot be told. */
 static void add_block(struct instance *in, struct value_builder *b, const struct value *value,
                       const struct value *schema, const char *path)
@@ -221,13 +242,15 @@ static void add_block(struct instance *in, struct value_builder *b, const struct
         _cleanup_free_ char *below = str_printf("%s%s%s", path, *path ? "." : "", key);
 
         if (is_empty(member) || is_computed_only(attribute) ||
-            (!*path && !attribute && !value_get(blocks, key) && str_equal(key, "id")))
+            (!value_get(blocks, key) && is_id(attribute, below)))
             continue;
         if (value_bool(value_get(attribute, "sensitive"), false) ||
             (!*path && is_listed_sensitive(in, key))) {
             tell_secret(in, below);
             continue;
         }
+        if (is_computed(attribute))
+            tell_computed(in, below);
         value_key(b, key);
         if (value_get(blocks, key))
             add_nested(in, b, member, value_get(blocks, key), below);

@@ -1,5 +1,5 @@
-/* explain: what a reason or a condition means, from docs/troubleshooting.md as it was at build
- * time. */
+/* explain: what a condition or a reason means, from docs/troubleshooting.md and docs/reasons.md as
+ * they were at build time. */
 #include <ctype.h>
 #include <string.h>
 
@@ -7,18 +7,15 @@
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
 
-extern const char explain_page[]; /* docs/troubleshooting.md */
+extern const char explain_conditions[]; /* docs/troubleshooting.md */
+extern const char explain_reasons[];    /* docs/reasons.md */
 
-#define PAGE "docs/troubleshooting.md"
+#define CONDITIONS "docs/troubleshooting.md"
+#define REASONS    "docs/reasons.md"
 
-/* Calls fn for each row of the tables of conditions and of reasons: its first cell, and the others.
+/* Is called for each entry: its names, in backticks, its paragraphs, a line each, and where it is.
  */
-typedef void on_row(void *arg, const char *names, const char *text);
-
-static bool is_section(const char *line)
-{
-    return str_has_prefix(line, "## Conditions") || str_has_prefix(line, "## Reasons");
-}
+typedef void on_entry(void *arg, const char *names, const char *text, const char *page);
 
 /* The end of a cell: a | that is neither escaped nor in backticks. */
 static size_t cell_end(const char *text)
@@ -34,26 +31,57 @@ static size_t cell_end(const char *text)
     return n;
 }
 
-static void each_row(on_row *fn, void *arg)
+/* The rows of the table of conditions. */
+static void each_condition(on_entry *fn, void *arg)
 {
     bool in_section = false;
 
-    for (const char *at = explain_page; *at;) {
+    for (const char *at = explain_conditions; *at;) {
         size_t length = strcspn(at, "\n");
         _cleanup_free_ char *line = str_new_n(at, length);
 
         if (str_has_prefix(line, "## "))
-            in_section = is_section(line);
+            in_section = str_has_prefix(line, "## Conditions");
         if (in_section && str_has_prefix(line, "| `")) {
             char *names = line + 2, *text = names + cell_end(names);
 
             if (*text == '|')
                 *text++ = '\0';
             text[cell_end(text)] = '\0';
-            fn(arg, names, text + strspn(text, " "));
+            fn(arg, names, text + strspn(text, " "), CONDITIONS);
         }
         at += length + (at[length] == '\n');
     }
+}
+
+static void end_reason(struct buf *names, struct buf *text, on_entry *fn, void *arg)
+{
+    if (text->length)
+        fn(arg, names->data, text->data, REASONS);
+    buf_reset(names);
+    buf_reset(text);
+}
+
+/* Headings that follow one another share the text below them. */
+static void each_reason(on_entry *fn, void *arg)
+{
+    _cleanup_buf_ struct buf names = BUF_INIT, text = BUF_INIT;
+    bool is_new = false; /* paragraph */
+
+    for (const char *at = explain_reasons; *at;) {
+        size_t length = strcspn(at, "\n");
+        bool is_heading = str_has_prefix(at, "## ");
+
+        if (is_heading && text.length)
+            end_reason(&names, &text, fn, arg);
+        if (is_heading)
+            buf_printf(&names, "%s`%.*s`", names.length ? ", " : "", (int)length - 3, at + 3);
+        else if (names.length && length)
+            buf_printf(&text, "%s%.*s", !text.length ? "" : is_new ? "\n" : " ", (int)length, at);
+        is_new = !length;
+        at += length + (at[length] == '\n');
+    }
+    end_reason(&names, &text, fn, arg);
 }
 
 /* ---- Plain text of Markdown ---- */
@@ -68,7 +96,7 @@ static const char *add_link(struct buf *to, const char *at)
     buf_add(to, at + 1, (size_t)(middle - at - 1));
     middle += 2;
     if (*middle == '#')
-        buf_printf(to, " (" PAGE "%.*s)", (int)(end - middle), middle);
+        buf_printf(to, " (" CONDITIONS "%.*s)", (int)(end - middle), middle);
     else if (str_has_prefix(middle, "http"))
         buf_printf(to, " (%.*s)", (int)(end - middle), middle);
     else if (str_has_prefix(middle, "../"))
@@ -123,9 +151,10 @@ struct lookup {
     struct similar similar;
     char similar_name[SIMILAR_BYTES];
     size_t n_found;
+    const char *page; /* of what was found */
 };
 
-static void show_row(struct lookup *lookup, const char *names, const char *text)
+static void show_entry(struct lookup *lookup, const char *names, const char *text)
 {
     struct output *out = &lookup->cli->out;
     _cleanup_free_ char *title = plain_text(names), *plain = plain_text(text);
@@ -136,7 +165,12 @@ static void show_row(struct lookup *lookup, const char *names, const char *text)
         title[strlen(title) - 1] = '\0';
     output_paint(out, STYLE_BOLD, "%s", title);
     output_end(out);
-    show_text(out, plain);
+    for (char *at = plain, *next; at; at = next) {
+        next = strchr(at, '\n');
+        if (next)
+            *next++ = '\0';
+        show_text(out, at);
+    }
 }
 
 static void offer(struct lookup *lookup, const char *name)
@@ -150,7 +184,7 @@ static void offer(struct lookup *lookup, const char *name)
     }
 }
 
-static void look_at_row(void *arg, const char *names, const char *text)
+static void look_at(void *arg, const char *names, const char *text, const char *page)
 {
     struct lookup *lookup = arg;
     bool is_it = false;
@@ -167,8 +201,10 @@ static void look_at_row(void *arg, const char *names, const char *text)
             offer(lookup, name);
         at += n + (at[n] == '`');
     }
-    if (is_it)
-        show_row(lookup, names, text);
+    if (!is_it)
+        return;
+    show_entry(lookup, names, text);
+    lookup->page = page;
 }
 
 int run_explain(struct cli *cli, struct error *error)
@@ -176,12 +212,13 @@ int run_explain(struct cli *cli, struct error *error)
     struct lookup lookup = {.cli = cli, .wanted = cli->n_arguments ? cli->arguments[0] : NULL};
 
     similar_begin(&lookup.similar, lookup.wanted ? lookup.wanted : "");
-    each_row(look_at_row, &lookup);
+    each_condition(look_at, &lookup);
+    each_reason(look_at, &lookup);
     if (!lookup.wanted)
         return EXIT_DONE;
     if (lookup.n_found) {
         output_end(&cli->out);
-        output_paint(&cli->out, STYLE_DIM, "From " PAGE ".");
+        output_paint(&cli->out, STYLE_DIM, "From %s.", lookup.page);
         output_end(&cli->out);
         return EXIT_DONE;
     }

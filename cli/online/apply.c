@@ -62,19 +62,7 @@ static int confirm(struct session *session, const struct value *spec, const stru
     _cleanup_value_ const struct value *release = NULL;
     _cleanup_free_ char *title =
         str_printf("%s/%s   preview", target->namespace_name, target->name);
-    const char *account = object_text(spec, NULL, "spec", "serviceAccountName", NULL);
-    int r = wanted_check_preview(spec, error);
-
-    if (r >= 0)
-        r = preview_make(session, target,
-                         &(struct release_request){
-                             .operation = "Preview",
-                             .resources = value_path(spec, "spec", "resources", NULL),
-                             .service_account = cli->options.service_account
-                                                    ? cli->options.service_account
-                                                    : account,
-                         },
-                         &release, error);
+    int r = preview_make_wanted(session, target, spec, &release, error);
 
     *ret = false;
     if (r < 0)

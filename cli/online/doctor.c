@@ -1,4 +1,5 @@
 /* doctor: what is wrong between here and the objects of Specs, with the command that helps. */
+#include "cli/online/doctor_rights.h"
 #include "cli/online/names.h"
 #include "cli/online/objects.h"
 #include "cli/online/online.h"
@@ -152,6 +153,44 @@ static void look_at_operator(struct doctor *doctor)
         look_at_lease(doctor, leases.items[i]);
 }
 
+static void look_at_account(struct doctor *doctor, const struct value *deployment)
+{
+    _cleanup_(operator_account_done) struct operator_account account = {0};
+    _cleanup_buf_ struct buf lacks = BUF_INIT;
+    struct error error = {0};
+    int r;
+
+    operator_account_of(deployment, &account);
+    r = operator_lacks(doctor->session, &account, &lacks, &error);
+    if (r == ERR_FORBIDDEN)
+        tell(doctor, NOTE, NULL,
+             "whether the operator's account has its rights cannot be seen: you may not ask for "
+             "the rights of others");
+    else if (r < 0)
+        tell(doctor, WRONG, NULL, "the rights of the operator's account: %s", error.message);
+    else if (lacks.length)
+        tell(doctor, WRONG, "install the chart again (docs/install.md)",
+             "the operator's account %s/%s lacks rights: %s", account.namespace_name, account.name,
+             lacks.data);
+    else
+        tell(doctor, FINE, NULL, "the operator's account %s/%s has its rights",
+             account.namespace_name, account.name);
+}
+
+/* Without its Deployment, which not everybody may read, nothing is said. */
+static void look_at_rights(struct doctor *doctor)
+{
+    static const struct kube_kind kind = {"apps/v1", "Deployment", "deployments", true};
+    struct kube_selector selector = {.labels = "app.kubernetes.io/name=kusion-operator"};
+    _cleanup_(objects_done) struct objects deployments = {0};
+    struct error error = {0};
+
+    object_list(doctor->session, (struct kube_ref){&kind, NULL, NULL, NULL}, selector, &deployments,
+                &error);
+    for (size_t i = 0; i < deployments.count; i++)
+        look_at_account(doctor, deployments.items[i]);
+}
+
 /* ---- Specs ---- */
 
 /* Specs of one kind of trouble: how many, and the first names. */
@@ -188,12 +227,14 @@ static bool waits_long(const struct doctor *doctor, const struct value *spec)
     return time && doctor->now - time > WAITS_LONG;
 }
 
-enum { UNSEEN, DAMAGED, WEBHOOKS, RIGHTS, FAILED, LONG_WAITS, FIGHTS, GROUPS };
+enum { UNSEEN, DAMAGED, STORES, WEBHOOKS, RIGHTS, FAILED, LONG_WAITS, FIGHTS, GROUPS };
 
 static void sort_into(const struct doctor *doctor, const struct value *spec,
                       struct group groups[GROUPS])
 {
-    static const char *const damage[] = {"StateCorrupt", "StateLost", "NewerState", "PlanCorrupt"};
+    static const char *const damage[] = {"StateCorrupt", "StateLost", "NewerState", "PlanCorrupt",
+                                         "PlanKeyCorrupt"};
+    static const char *const keys[] = {"KeyMissing", "KeyUnavailable", "NotSealed"};
     static const char *const webhooks[] = {"WebhookFailed"};
     static const char *const rights[] = {"AccessDenied", "Forbidden", "ServiceAccountNotFound"};
     struct standing standing = standing_of(spec, doctor->now);
@@ -202,6 +243,9 @@ static void sort_into(const struct doctor *doctor, const struct value *spec,
         group_add(&groups[UNSEEN], spec);
     else if (is_reason(&standing, damage, ARRAY_SIZE(damage)))
         group_add(&groups[DAMAGED], spec);
+    else if (standing.rank != STANDING_READY && (str_has_prefix(standing.reason, "Store") ||
+                                                 is_reason(&standing, keys, ARRAY_SIZE(keys))))
+        group_add(&groups[STORES], spec);
     else if (is_reason(&standing, webhooks, ARRAY_SIZE(webhooks)))
         group_add(&groups[WEBHOOKS], spec);
     else if (is_reason(&standing, rights, ARRAY_SIZE(rights)))
@@ -222,6 +266,7 @@ static void tell_groups(struct doctor *doctor, const struct group groups[GROUPS]
     } texts[GROUPS] = {
         [UNSEEN] = {WRONG, "not seen by an operator since their last change", NULL},
         [DAMAGED] = {WRONG, "whose State is damaged or lost", "status"},
+        [STORES] = {WRONG, "wait for the store of State, or for its keys", "status"},
         [WEBHOOKS] = {WRONG, "wait for an admission webhook that does not answer", "status"},
         [RIGHTS] = {WRONG, "lack rights", "rbac check"},
         [FAILED] = {WRONG, "failed", "status"},
@@ -286,6 +331,7 @@ int run_doctor(struct cli *cli, struct error *error)
         return r;
     if (look_at_server(&doctor) && look_at_kinds(&doctor)) {
         look_at_operator(&doctor);
+        look_at_rights(&doctor);
         look_at_specs(&doctor);
     }
     return doctor.n_wrong ? EXIT_ERROR : EXIT_DONE;

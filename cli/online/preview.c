@@ -2,7 +2,6 @@
 #include "cli/online/requests.h"
 #include "cli/online/wanted.h"
 #include "engine/base/str.h"
-#include "engine/spec/preview_policies.h"
 
 static char *title_of(const struct target *target, const struct options *options)
 {
@@ -15,57 +14,44 @@ static char *title_of(const struct target *target, const struct options *options
     return str_printf("%s/%s   preview", target->namespace_name, target->name);
 }
 
-static int show(struct session *session, const struct target *target,
-                const struct release_request *request, struct error *error)
+static int show(const struct session *session, const struct target *target,
+                const struct value *release)
 {
-    _cleanup_value_ const struct value *release = NULL;
     _cleanup_free_ char *title = title_of(target, &session->cli->options);
-    int r = preview_make(session, target, request, &release, error);
 
-    return r < 0 ? r : preview_show(session->cli, release, title);
+    return preview_show(session->cli, release, title);
 }
 
 static int preview_spec(struct session *session, const char *name, struct error *error)
 {
     const struct options *options = &session->cli->options;
     _cleanup_(target_done) struct target target = {0};
-    _cleanup_value_ const struct value *spec = NULL, *nothing = value_pack("[]");
+    _cleanup_value_ const struct value *spec = NULL, *release = NULL;
     int r = target_parse(session, name, &target, error);
 
     if (r == 0)
         r = spec_find(session, &target, &spec, NULL, error);
-    if (r < 0)
-        return r;
-    return show(session, &target,
-                &(struct release_request){
-                    .operation = "Preview",
-                    .to_revision = options->to_revision ? options->to_revision : target.revision,
-                    .resources = options->destroy ? nothing : NULL,
-                },
-                error);
+    if (r == 0 && options->destroy)
+        r = preview_make_destroy(session, &target, spec, &release, error);
+    else if (r == 0)
+        r = preview_make(session, &target,
+                         &(struct release_request){.operation = "Preview",
+                                                   .to_revision = options->to_revision
+                                                                      ? options->to_revision
+                                                                      : target.revision},
+                         &release, error);
+    return r < 0 ? r : show(session, &target, release);
 }
 
 static int preview_wanted(struct session *session, const struct value *spec, struct error *error)
 {
-    const struct options *options = &session->cli->options;
     _cleanup_(target_done) struct target target = {0};
-    const char *account = object_text(spec, NULL, "spec", "serviceAccountName", NULL);
-    _cleanup_value_ const struct value *policies = preview_policies(value_get(spec, "spec"));
+    _cleanup_value_ const struct value *release = NULL;
+    int r;
 
-    int r = wanted_check_preview(spec, error);
-
-    if (r < 0)
-        return r;
     wanted_target(session, spec, &target);
-    return show(
-        session, &target,
-        &(struct release_request){
-            .operation = "Preview",
-            .resources = value_path(spec, "spec", "resources", NULL),
-            .policies = policies,
-            .service_account = options->service_account ? options->service_account : account,
-        },
-        error);
+    r = preview_make_wanted(session, &target, spec, &release, error);
+    return r < 0 ? r : show(session, &target, release);
 }
 
 /* The worst of the exit codes: 1 before 2. */

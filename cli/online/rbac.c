@@ -1,6 +1,7 @@
 #include "cli/frame/ask.h"
 #include "cli/online/names.h"
 #include "cli/online/online.h"
+#include "cli/online/plan_view.h"
 #include "cli/online/requests.h"
 #include "cli/online/rights.h"
 #include "cli/online/rows.h"
@@ -24,6 +25,34 @@ static int look(struct cli *cli, struct session *session, struct target *target,
     return r < 0 ? r
                  : preview_make(session, target, &(struct release_request){.operation = "Preview"},
                                 ret, error);
+}
+
+/* The plan was not made, or not of all, for another reason than rights: they are not known then. */
+static bool is_unknown(const struct value *release)
+{
+    return !str_equal(object_text(release, "", "status", "phase", NULL), "succeeded") ||
+           !plan_is_complete(release);
+}
+
+static void show_unknown(struct cli *cli, const struct value *release)
+{
+    const struct value *results = value_path(release, "status", "results", NULL);
+
+    output_paint(&cli->out, STYLE_BAD, "✗ ");
+    output_line(&cli->out, "whether the ServiceAccount has the rights is not known: not all of it "
+                           "can be planned");
+    for (size_t i = 0; i < value_count(results); i++) {
+        const struct value *result = value_at(results, i);
+        _cleanup_free_ char *name = NULL, *line = NULL;
+
+        if (!str_equal(value_get_string(result, "action"), "unknown"))
+            continue;
+        name = name_of_id(object_text(result, "", "id", NULL), object_namespace(release));
+        line = first_line(object_text(result, "", "message", NULL));
+        output_line(&cli->out, "  ? %s: %s: %s", name, object_text(result, "", "reason", NULL),
+                    line);
+    }
+    preview_show_failure(cli, release);
 }
 
 /* object: a result, or a condition. */
@@ -81,6 +110,10 @@ int run_rbac_check(struct cli *cli, struct error *error)
     if (r < 0)
         return r;
     n_refused = show_refused(cli, release);
+    if (!n_refused && is_unknown(release)) {
+        show_unknown(cli, release);
+        return EXIT_ERROR;
+    }
     if (!n_refused) {
         output_paint(&cli->out, STYLE_GOOD, "✓ ");
         output_line(&cli->out, "the ServiceAccount has the rights for all that would be done now");
@@ -143,9 +176,15 @@ int run_rbac_grant(struct cli *cli, struct error *error)
         return r;
     grants_find(release, &grants);
     if (!grants.count) {
+        if (show_refused(cli, release))
+            return EXIT_ERROR;
+        if (is_unknown(release)) {
+            show_unknown(cli, release);
+            return EXIT_ERROR;
+        }
         output_line(&cli->out, "Nothing is to be granted in the namespace %s.",
                     target.namespace_name);
-        return show_refused(cli, release) ? EXIT_ERROR : EXIT_DONE;
+        return EXIT_DONE;
     }
     show_grants(cli, &grants);
     r = ask_yes(cli, "Grant this? [yes / no]:", &is_wanted, error);

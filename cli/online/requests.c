@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "cli/frame/interrupt.h"
+#include "cli/online/hidden.h"
 #include "cli/online/plan_view.h"
 #include "cli/online/rows.h"
 #include "engine/base/str.h"
+#include "engine/spec/preview_policies.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/group.h"
 #include "runtimes/kubernetes/client/pause.h"
@@ -30,13 +32,13 @@ int request_create(struct session *session, const struct target *target,
         revision = value_pack("I", request->to_revision);
     if (is_preview)
         ttl = value_pack("i", TTL);
-    body =
-        value_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}, s:s, s:v?, s:v?, s:v?, s:s?, s:v?}}",
-                   "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "generateName",
-                   prefix, "namespace", target->namespace_name, "spec", "specRef", "name",
-                   target->name, "operation", request->operation, "toRevision", revision,
-                   "resources", request->resources, "policies", request->policies,
-                   "serviceAccountName", request->service_account, "ttlSecondsAfterFinished", ttl);
+    body = value_pack(
+        "{s:s, s:s, s:{s:s, s:s}, s:{s:{s:s}, s:s, s:v?, s:v?, s:v?, s:v?, s:s?, s:v?}}",
+        "apiVersion", API_GROUP_VERSION, "kind", "Release", "metadata", "generateName", prefix,
+        "namespace", target->namespace_name, "spec", "specRef", "name", target->name, "operation",
+        request->operation, "toRevision", revision, "resources", request->resources,
+        "resourcesFrom", request->sources, "policies", request->policies, "serviceAccountName",
+        request->service_account, "ttlSecondsAfterFinished", ttl);
     return session_do(session,
                       &(struct kube_request){
                           .method = "POST",
@@ -115,34 +117,88 @@ static int await_end(struct session *session, const struct target *target,
     return 0;
 }
 
-int preview_make(struct session *session, const struct target *target,
-                 const struct release_request *request, const struct value **ret,
-                 struct error *error)
+/* hidden: what goes with the Release. */
+static int make(struct session *session, const struct target *target,
+                const struct release_request *request, const struct hidden *hidden,
+                const struct value **ret, struct error *error)
 {
     _cleanup_value_ const struct value *release = NULL;
-    int r;
+    int r = request_create(session, target, request, &release, error);
 
-    interrupt_catch();
-    r = request_create(session, target, request, &release, error);
     if (r < 0)
         return r;
+    hidden_belongs_to(session, hidden, release);
     r = await_end(session, target, &release, error);
     request_delete(session, release, NULL);
-    interrupt_release();
     if (r == 0)
         *ret = TAKE(release);
     return r;
 }
 
+int preview_make(struct session *session, const struct target *target,
+                 const struct release_request *request, const struct value **ret,
+                 struct error *error)
+{
+    int r;
+
+    interrupt_catch();
+    r = make(session, target, request, &(struct hidden){0}, ret, error);
+    interrupt_release();
+    return r;
+}
+
+int preview_make_destroy(struct session *session, const struct target *target,
+                         const struct value *spec, const struct value **ret, struct error *error)
+{
+    _cleanup_value_ const struct value *policies = preview_policies(value_get(spec, "spec"));
+    _cleanup_value_ const struct value *pruned = value_without(policies, "prune");
+    _cleanup_value_ const struct value *unbound = value_without(pruned, "maxDeletions");
+    _cleanup_value_ const struct value *nothing = value_pack("[]");
+
+    return preview_make(session, target,
+                        &(struct release_request){
+                            .operation = "Preview", .resources = nothing, .policies = unbound},
+                        ret, error);
+}
+
+int preview_make_wanted(struct session *session, const struct target *target,
+                        const struct value *spec, const struct value **ret, struct error *error)
+{
+    const struct value *fields = value_get(spec, "spec");
+    const char *account = session->cli->options.service_account;
+    _cleanup_value_ const struct value *policies = preview_policies(fields);
+    struct hidden hidden = {0};
+    int r;
+
+    interrupt_catch();
+    r = hidden_make(session, target, fields, &hidden, error);
+    if (r == 0)
+        r = make(session, target,
+                 &(struct release_request){
+                     .operation = "Preview",
+                     .resources = hidden.resources,
+                     .sources = hidden.sources,
+                     .policies = policies,
+                     .service_account =
+                         account ? account : value_get_string(fields, "serviceAccountName"),
+                 },
+                 &hidden, ret, error);
+    hidden_drop(session, &hidden);
+    interrupt_release();
+    return r;
+}
+
 /* ---- On the page ---- */
 
-static void show_failure(struct cli *cli, const struct value *release)
+void preview_show_failure(struct cli *cli, const struct value *release)
 {
     const struct value *ready = condition_of(release, "Ready");
     const char *message = object_text(ready, "", "message", NULL);
     _cleanup_free_ char *line = first_line(message);
     const char *hint = err_hints(message);
 
+    if (str_equal(object_text(release, "", "status", "phase", NULL), "succeeded"))
+        return;
     output_paint(&cli->out, STYLE_BAD, "%s: ", object_text(ready, "Failed", "reason", NULL));
     output_line(&cli->out, "%s", line);
     while (*hint) {
@@ -165,7 +221,6 @@ static int exit_of(const struct cli *cli, const struct value *release)
 int preview_show(struct cli *cli, const struct value *release, const char *title)
 {
     struct plan_view view = {cli->options.full, cli->options.show_unchanged};
-    bool has_failed = !str_equal(object_text(release, "", "status", "phase", NULL), "succeeded");
     const char *account = object_text(release, NULL, "status", "plan", "serviceAccountName", NULL);
 
     if (cli_wants_data(cli)) {
@@ -179,8 +234,7 @@ int preview_show(struct cli *cli, const struct value *release, const char *title
     plan_view_results(&cli->out, release, &view);
     if (value_path(release, "status", "plan", NULL))
         plan_view_summary(&cli->out, release);
-    if (has_failed)
-        show_failure(cli, release);
+    preview_show_failure(cli, release);
     output_flush(&cli->out);
     return exit_of(cli, release);
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/check/spec_graph.h"
 #include "cli/online/names.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -57,19 +58,71 @@ static const struct value *find_resource(const struct value *resources, const ch
     return NULL;
 }
 
-/* The first dependency that is not done. */
-static const char *waited_for(const struct value *resource, const struct strmap *undone)
+/* The row of that resource, if it is not done. */
+static const struct row *undone_row(const struct strmap *undone, const char *id)
+{
+    return id ? strmap_get(undone, id) : NULL;
+}
+
+/* The first dependency that is not done, of those that are written. */
+static void find_written(struct row *row, const struct value *resource, const struct strmap *undone)
 {
     const struct value *ids = value_get(resource, "dependsOn");
 
     for (size_t i = 0; i < value_count(ids); i++) {
-        const char *id = value_string(value_at(ids, i));
-        const struct strmap_entry *entry = id ? strmap_find_n(undone, id, strlen(id)) : NULL;
+        const struct row *other = undone_row(undone, value_string(value_at(ids, i)));
 
-        if (entry)
-            return entry->key;
+        if (!other)
+            continue;
+        row->waits_for = other->id;
+        row->waits_by = "dependsOn";
+        return;
     }
-    return NULL;
+}
+
+/* Of the others: of each resource the first that is referred to, or else follows from the kinds. */
+static void find_implied(const struct spec *spec, const struct spec_graph *graph,
+                         const struct strmap *undone)
+{
+    static const char *const by[] = {
+        [EDGE_WRITTEN] = "dependsOn", [EDGE_REFERENCE] = "reference", [EDGE_KIND] = "kind"};
+
+    for (size_t i = 0; i < graph->n_edges; i++) {
+        const struct spec_edge *edge = &graph->edges[i];
+        struct row *row = strmap_get(undone, spec->resources[edge->node].id);
+        const struct row *other = undone_row(undone, spec->resources[edge->dependency].id);
+        bool is_better = row && (!row->waits_for || (str_equal(row->waits_by, by[EDGE_KIND]) &&
+                                                     edge->kind != EDGE_KIND));
+
+        if (!is_better || !other)
+            continue;
+        row->waits_for = other->id;
+        row->waits_by = by[edge->kind];
+    }
+}
+
+/* A Spec that cannot be read has what it says itself. */
+static void find_waits(const struct value *object, const struct strmap *undone)
+{
+    const struct value *resources = value_path(object, "spec", "resources", NULL);
+    _cleanup_(problems_done) struct problems problems = PROBLEMS_INIT;
+    struct spec_graph graph = {0};
+    struct spec *spec = NULL;
+
+    for (size_t i = 0; i < value_count(resources); i++) {
+        const struct value *resource = value_at(resources, i);
+        const char *id = value_get_string(resource, "id");
+        struct row *row = id ? strmap_get(undone, id) : NULL;
+
+        if (row)
+            find_written(row, resource, undone);
+    }
+    if (object && undone->count &&
+        spec_parse(object, &spec_graph_options, &spec, &problems, NULL) == 0 &&
+        spec_graph_make(spec, &graph, NULL) == 0)
+        find_implied(spec, &graph, undone);
+    spec_graph_done(&graph);
+    spec_free(spec);
 }
 
 /* Of a plan that is not carried out (yet). */
@@ -78,19 +131,27 @@ static bool is_planned(const struct row *row)
     return row->action && !row->outcome;
 }
 
-static char *text_of(const struct row *row, const char *waits_for, const char *namespace_name)
+static char *waits_text(const struct row *row, const char *namespace_name)
 {
-    _cleanup_free_ char *line = first_line(row->message ? row->message : ""), *name = NULL;
+    _cleanup_free_ char *name = name_of_id(row->waits_for, namespace_name);
+    const char *why = str_equal(row->waits_by, "reference") ? ", to which it refers"
+                      : str_equal(row->waits_by, "kind")    ? ", as its kind comes first"
+                                                            : "";
+
+    return str_printf("waits for %s%s", name, why);
+}
+
+static char *text_of(const struct row *row, const char *namespace_name)
+{
+    _cleanup_free_ char *line = first_line(row->message ? row->message : "");
 
     if (row->state == ROW_DONE)
         return str_new(*line ? line : done_text(row->action));
     if (is_planned(row))
         return str_equal(row->action, "unchanged") ? str_new("unchanged")
                                                    : str_printf("to %s", row->action);
-    if ((row->state == ROW_BUSY || row->state == ROW_WAITS) && waits_for) {
-        name = name_of_id(waits_for, namespace_name);
-        return str_printf("waits for %s", name);
-    }
+    if (row->state == ROW_WAITS && row->waits_for)
+        return waits_text(row, namespace_name);
     if (row->state >= ROW_FAILED && row->reason)
         return *line ? str_printf("%s: %s", row->reason, line) : str_new(row->reason);
     return TAKE(line);
@@ -119,6 +180,7 @@ static void add_results(struct rows *rows, const struct value *results)
         row->reason = value_get_string(result, "reason");
         row->message = value_get_string(result, "message");
         row->duration = value_get_string(result, "duration");
+        row->started_at = value_get_string(result, "startedAt");
         row->state = state_of(row->outcome);
     }
 }
@@ -150,22 +212,11 @@ static void find_undone(const struct rows *rows, struct strmap *ret)
             strmap_put(ret, rows->items[i].id, &rows->items[i]);
 }
 
-/* Resources by id: a Spec may have thousands. */
-static void index_resources(const struct value *resources, struct strmap *ret)
-{
-    for (size_t i = 0; i < value_count(resources); i++) {
-        const char *id = value_get_string(value_at(resources, i), "id");
-
-        if (id)
-            strmap_put(ret, id, (void *)(uintptr_t)value_at(resources, i));
-    }
-}
-
 void rows_init(struct rows *rows, const struct value *spec, const struct value *record)
 {
     const struct value *results = value_path(record, "status", "results", NULL);
     const char *namespace_name = object_namespace(spec ? spec : record);
-    _cleanup_(strmap_done) struct strmap undone = STRMAP_INIT, resources = STRMAP_INIT;
+    _cleanup_(strmap_done) struct strmap undone = STRMAP_INIT;
 
     *rows = (struct rows){0};
     if (value_count(results))
@@ -173,15 +224,17 @@ void rows_init(struct rows *rows, const struct value *spec, const struct value *
     else
         add_resources(rows, spec);
     find_undone(rows, &undone);
-    index_resources(value_path(spec, "spec", "resources", NULL), &resources);
+    find_waits(spec, &undone);
     for (size_t i = 0; i < rows->count; i++) {
         struct row *row = &rows->items[i];
-        const char *waits_for = waited_for(strmap_get(&resources, row->id), &undone);
+        bool may_wait = row->state == ROW_WAITS || (row->state == ROW_BUSY && !row->started_at);
 
-        row->name = name_of_id(row->id, namespace_name);
-        if (waits_for && row->state == ROW_BUSY)
+        if (!may_wait)
+            row->waits_for = row->waits_by = NULL;
+        else if (row->waits_for)
             row->state = ROW_WAITS;
-        row->text = text_of(row, waits_for, namespace_name);
+        row->name = name_of_id(row->id, namespace_name);
+        row->text = text_of(row, namespace_name);
         rows->n_done += row->state == ROW_DONE;
     }
 }

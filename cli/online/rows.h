@@ -12,11 +12,13 @@ enum row_state { ROW_DONE, ROW_BUSY, ROW_WAITS, ROW_FAILED, ROW_SKIPPED };
 
 struct row {
     const char *id; /* borrowed from the Spec or the Release, as are these; NULL: none */
-    const char *action, *outcome, *reason, *duration;
+    const char *action, *outcome, *reason, *duration, *started_at;
     const char *message; /* its first line is meant */
     enum row_state state;
-    char *name; /* "Deployment/web" */
-    char *text; /* what there is to say: "Available: 0/1", "waits for Job/migrate"; "" */
+    const char *waits_for; /* the id of a resource that is not done, if it waits for one */
+    const char *waits_by;  /* what says so: "dependsOn", "reference", "kind" */
+    char *name;            /* "Deployment/web" */
+    char *text;            /* what there is to say: "Available: 0/1", "waits for Job/migrate"; "" */
 };
 
 struct rows {

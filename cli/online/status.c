@@ -123,7 +123,15 @@ static void add_resource(struct value_builder *b, const struct row *row)
     add_text(b, "outcome", row->outcome);
     add_text(b, "reason", row->reason);
     add_text(b, "message", row->message);
+    add_text(b, "startedAt", row->started_at);
     add_text(b, "duration", row->duration);
+    if (row->waits_for) {
+        value_key(b, "waitsFor");
+        value_begin_object(b);
+        add_text(b, "id", row->waits_for);
+        add_text(b, "by", row->waits_by);
+        value_end_object(b);
+    }
     value_end_object(b);
 }
 

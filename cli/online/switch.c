@@ -4,6 +4,7 @@
 #include "cli/online/follow.h"
 #include "cli/online/gitops.h"
 #include "cli/online/online.h"
+#include "cli/online/standing.h"
 #include "cli/online/watch_spec.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
@@ -85,27 +86,91 @@ static int await_handled(struct session *session, const struct target *target, c
     return r;
 }
 
-int run_reconcile(struct cli *cli, struct error *error)
+/* *ret: the Spec with the wish, a reference. */
+static int ask(struct session *session, const struct target *target, const char *time,
+               const struct value **ret, struct error *error)
 {
-    _cleanup_(session_done) struct session session = {0};
-    _cleanup_(target_done) struct target target = {0};
-    _cleanup_value_ const struct value *spec = NULL, *after = NULL, *body = NULL;
-    char time[TIMESTAMP_SIZE];
-    int r = find(cli, &session, &target, &spec, error);
+    _cleanup_value_ const struct value *body =
+        value_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_RECONCILE_ANNOTATION, time);
+    int r = patch(session, target, body, ret, error);
 
     if (r < 0)
         return r;
-    timestamp_format_milli(system_clock.now(&system_clock), time);
-    body = value_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_RECONCILE_ANNOTATION, time);
-    r = patch(&session, &target, body, &after, error);
-    if (r < 0)
-        return r;
-    output_line(&cli->out, "%s/%s: a reconcile is asked for", target.namespace_name, target.name);
-    output_flush(&cli->out);
-    if (!cli->options.watch)
-        return EXIT_DONE;
+    output_line(&session->cli->out, "%s/%s: a reconcile is asked for", target->namespace_name,
+                target->name);
+    output_flush(&session->cli->out);
+    return 0;
+}
+
+static int reconcile_one(struct cli *cli, const char *time, struct error *error)
+{
+    _cleanup_(session_done) struct session session = {0};
+    _cleanup_(target_done) struct target target = {0};
+    _cleanup_value_ const struct value *spec = NULL, *after = NULL;
+    int r = find(cli, &session, &target, &spec, error);
+
+    if (r == 0)
+        r = ask(&session, &target, time, &after, error);
+    if (r < 0 || !cli->options.watch)
+        return r < 0 ? r : EXIT_DONE;
     r = await_handled(&session, &target, time, error);
     return r < 0 ? r : watch(&session, &target, after, error);
+}
+
+/* Also one that is retried: its next try may be minutes away. */
+static bool has_failed(const struct value *spec)
+{
+    struct standing standing = standing_of(spec, system_clock.now(&system_clock));
+
+    return standing.rank == STANDING_FAILED ||
+           (standing.rank == STANDING_BUSY && str_equal(standing.ready, "False"));
+}
+
+/* One that cannot be asked for does not keep the others from it. */
+static int reconcile_failed(struct cli *cli, const char *time, struct error *error)
+{
+    _cleanup_(session_done) struct session session = {0};
+    _cleanup_(objects_done) struct objects specs = {0};
+    int code = EXIT_DONE, r = session_open(cli, &session, error);
+    size_t count = 0;
+
+    if (r == 0)
+        r = spec_list(&session, cli->options.all_namespaces ? NULL : session.namespace_name,
+                      cli->options.selector, &specs, error);
+    for (size_t i = 0; r == 0 && i < specs.count; i++) {
+        const struct value *spec = specs.items[i];
+        const struct target target = {.namespace_name = (char *)(uintptr_t)object_namespace(spec),
+                                      .name = (char *)(uintptr_t)object_name(spec)};
+        _cleanup_value_ const struct value *after = NULL;
+        struct error problem = {0};
+
+        if (!has_failed(spec))
+            continue;
+        count++;
+        if (ask(&session, &target, time, &after, &problem) == 0)
+            continue;
+        output_line(&cli->err, "%s/%s: %s", target.namespace_name, target.name, problem.message);
+        code = EXIT_ERROR;
+    }
+    if (r == 0 && !count)
+        output_line(&cli->err, "No Spec has failed.");
+    return r < 0 ? r : code;
+}
+
+int run_reconcile(struct cli *cli, struct error *error)
+{
+    char time[TIMESTAMP_SIZE];
+
+    if (cli->options.failed == (cli->n_arguments > 0) ||
+        (cli->options.failed && cli->options.watch)) {
+        err_set(error, ERR_INVALID, "InvalidArgument",
+                "reconcile takes either the name of a Spec, or --failed, which has no --watch");
+        err_hint(error, "kubectl kusion reconcile --help");
+        return ERR_INVALID;
+    }
+    timestamp_format_milli(system_clock.now(&system_clock), time);
+    return cli->options.failed ? reconcile_failed(cli, time, error)
+                               : reconcile_one(cli, time, error);
 }
 
 /* ---- suspend, resume ---- */

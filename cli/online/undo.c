@@ -15,21 +15,19 @@ static const char *const operations[] = {[UNDO_ROLLBACK] = "Rollback", [UNDO_DES
 
 /* ---- Preview ---- */
 
-static int preview(struct session *session, const struct target *target, enum undo undo,
-                   int64_t revision, struct error *error)
+static int preview(struct session *session, const struct target *target, const struct value *spec,
+                   enum undo undo, int64_t revision, struct error *error)
 {
-    _cleanup_value_ const struct value *nothing = value_pack("[]"), *release = NULL;
+    _cleanup_value_ const struct value *release = NULL;
     _cleanup_free_ char *title =
         undo == UNDO_DESTROY ? str_printf("%s/%s   destroy", target->namespace_name, target->name)
                              : str_printf("%s/%s   back to revision %lld", target->namespace_name,
                                           target->name, (long long)revision);
-    int r = preview_make(session, target,
-                         &(struct release_request){
-                             .operation = "Preview",
-                             .to_revision = undo == UNDO_ROLLBACK ? revision : 0,
-                             .resources = undo == UNDO_DESTROY ? nothing : NULL,
-                         },
-                         &release, error);
+    int r = undo == UNDO_DESTROY ? preview_make_destroy(session, target, spec, &release, error)
+                                 : preview_make(session, target,
+                                                &(struct release_request){.operation = "Preview",
+                                                                          .to_revision = revision},
+                                                &release, error);
 
     return r < 0 ? r : preview_show(session->cli, release, title);
 }
@@ -131,7 +129,7 @@ static int undo_named(struct session *session, enum undo undo, struct error *err
                      : revision_before(session, &target, spec, &revision, error);
     if (r < 0)
         return r;
-    return options->preview ? preview(session, &target, undo, revision, error)
+    return options->preview ? preview(session, &target, spec, undo, revision, error)
                             : request(session, &target, spec, undo, revision, error);
 }
 

@@ -81,14 +81,3 @@ void wanted_target(const struct session *session, const struct value *spec, stru
         .name = str_new(object_name(spec)),
     };
 }
-
-int wanted_check_preview(const struct value *spec, struct error *error)
-{
-    if (!value_count(value_path(spec, "spec", "resourcesFrom", NULL)))
-        return 0;
-    return err_set(
-        error, ERR_UNSUPPORTED, "Unsupported",
-        "a Spec with resourcesFrom is previewed as it is in the cluster, with its "
-        "sources: apply it with `suspend: true`, or with `approval: {mode: Manual}`, and "
-        "preview it by its name");
-}

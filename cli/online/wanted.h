@@ -11,9 +11,6 @@
  * ERR_INVALID; ERR_NOT_FOUND. */
 int wanted_read(struct session *session, struct objects *ret, struct error *error);
 
-/* A preview of it can be made. ERR_UNSUPPORTED: its sources are what it would be made of. */
-int wanted_check_preview(const struct value *spec, struct error *error);
-
 /* What its name is, in the namespace of its own or else of the session. */
 void wanted_target(const struct session *session, const struct value *spec, struct target *ret);
 

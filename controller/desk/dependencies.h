@@ -55,10 +55,10 @@ struct desk_path {
 };
 void desk_path_done(struct desk_path *path);
 
-/* A shortest way from `from` to `to`, both included, along what they depend on. False: there is
- * none. */
-bool desk_find_path(struct desk *desk, const struct spec_key *from, const struct spec_key *to,
-                    struct desk_path *ret);
+/* A shortest way from one of `from` to `to`, both included, along what they depend on. False: there
+ * is none. */
+bool desk_find_path(struct desk *desk, const struct spec_key *from, size_t n_from,
+                    const struct spec_key *to, struct desk_path *ret);
 
 /* A Spec that depends on another one. */
 struct desk_dependent {

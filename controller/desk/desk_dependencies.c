@@ -33,7 +33,9 @@ void desk_tell_related(struct desk_entry *entry)
 
 /* ---- Ways between Specs ---- */
 
-/* A search over entries, breadth first. Its map is by key: the entry from which one was reached. */
+/* A search over entries, breadth first. Its map is by key: the entry from which one was reached, or
+ * where it begins itself. Under the lock of all Specs, so that one search has to do for a question.
+ */
 struct search {
     struct strmap from;
     struct desk_entry **reached;
@@ -56,11 +58,9 @@ static void search_done(struct search *search)
     free(search->reached);
 }
 
-/* All that `from` depends on, directly or not; until `to` (or NULL) is reached. */
-static void search_needs(struct search *search, struct desk_entry *from,
-                         const struct desk_entry *to)
+/* All that those depend on, directly or not, where it begins; until `to` (or NULL) is reached. */
+static void search_needs(struct search *search, const struct desk_entry *to)
 {
-    search_add(search, from, from);
     for (size_t i = 0; i < search->count && search->reached[i] != to; i++)
         for (size_t k = 0; k < search->reached[i]->n_needs; k++)
             search_add(search, search->reached[i]->needs[k].on, search->reached[i]);
@@ -82,13 +82,13 @@ static void wake_all_dependents(struct desk_entry *entry)
 }
 
 /* to: it was reached. The way is found from its end. */
-static void write_path(const struct search *search, const struct desk_entry *from,
-                       const struct desk_entry *to, struct desk_path *ret)
+static void write_path(const struct search *search, const struct desk_entry *to,
+                       struct desk_path *ret)
 {
-    const struct desk_entry *each = to;
+    const struct desk_entry *each = to, *before;
     size_t length = 1;
 
-    for (; each != from; each = strmap_get(&search->from, each->key))
+    for (; (before = strmap_get(&search->from, each->key)) != each; each = before)
         length++;
     ret->is_cut = length > DESK_CYCLE;
     ret->count = ret->is_cut ? DESK_CYCLE : length;
@@ -97,22 +97,27 @@ static void write_path(const struct search *search, const struct desk_entry *fro
             ret->keys[length] = str_new(each->key);
 }
 
-bool desk_find_path(struct desk *desk, const struct spec_key *from, const struct spec_key *to,
-                    struct desk_path *ret)
+bool desk_find_path(struct desk *desk, const struct spec_key *from, size_t n_from,
+                    const struct spec_key *to, struct desk_path *ret)
 {
     LOCKED(&desk->lock);
-    struct desk_entry *start = desk_find(desk, DESK_SPEC, from);
     const struct desk_entry *end = desk_find(desk, DESK_SPEC, to);
     struct search search = {0};
     bool is_found;
 
     *ret = (struct desk_path){0};
-    if (!start || !end)
+    if (!end)
         return false;
-    search_needs(&search, start, end);
+    for (size_t i = 0; i < n_from; i++) {
+        struct desk_entry *start = desk_find(desk, DESK_SPEC, &from[i]);
+
+        if (start)
+            search_add(&search, start, start);
+    }
+    search_needs(&search, end);
     is_found = strmap_get(&search.from, end->key);
     if (is_found)
-        write_path(&search, start, end, ret);
+        write_path(&search, end, ret);
     search_done(&search);
     return is_found;
 }
@@ -232,17 +237,6 @@ struct desk_readiness desk_readiness_of(struct desk *desk, const struct spec_key
     return readiness;
 }
 
-static bool needs_indirectly(struct desk_entry *entry, const struct desk_entry *other)
-{
-    struct search search = {0};
-    bool does;
-
-    search_needs(&search, entry, other);
-    does = strmap_get(&search.from, other->key);
-    search_done(&search);
-    return does;
-}
-
 static void add_dependent(struct desk_dependents *dependents, const struct desk_entry *entry)
 {
     dependents->items = mem_grow(dependents->items, dependents->count, &dependents->capacity,
@@ -275,14 +269,18 @@ void desk_dependents_of(struct desk *desk, const struct spec_key *spec, struct d
 {
     LOCKED(&desk->lock);
     struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
+    struct search needed = {0};
     const struct need *need;
 
     *ret = (struct desk_dependents){.is_complete = are_all_read(desk, spec->namespace_name)};
     if (!entry)
         return;
+    search_add(&needed, entry, entry);
+    search_needs(&needed, NULL);
     LIST_FOREACH(need, &entry->needed_by, of_on)
-        if (need->of->is_listed && !needs_indirectly(entry, need->of))
+        if (need->of->is_listed && !strmap_get(&needed.from, need->of->key))
             add_dependent(ret, need->of);
+    search_done(&needed);
 }
 
 void desk_dependents_done(struct desk_dependents *dependents)

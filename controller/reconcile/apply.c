@@ -3,6 +3,7 @@
 #include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/apply_release.h"
 #include "controller/reconcile/approval.h"
+#include "controller/reconcile/cluster_secret.h"
 #include "controller/reconcile/corrections.h"
 #include "controller/reconcile/dependencies.h"
 #include "controller/reconcile/drift.h"
@@ -170,6 +171,7 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
     }
     if (r == SOURCES_NEED_MEMORY)
         return progress_put_off(attempt, result, error);
+    cluster_secret_follow(attempt);
     operation_log_start(run, RELEASE_APPLY);
     attempt->kind = ATTEMPT_NEW;
     attempt->is_first =

@@ -32,6 +32,7 @@ struct reconcile_context {
     struct release_history *history;
     struct desk *desk; /* what is known of each Spec and each Release */
     struct source_watches *source_watches; /* NULL: sources are read every `interval` alone */
+    struct source_watches *secret_watches; /* those of `kubeConfig`; NULL: as above */
     struct quarantine *quarantine; /* NULL: nobody is held for the process' deaths */
     const struct secret_stores *secret_stores;
     struct runtime *const *runtimes;

@@ -2,6 +2,7 @@
 
 #include "controller/core/finalizer.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/cluster_secret.h"
 #include "controller/reconcile/dependents.h"
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/reason.h"
@@ -467,6 +468,7 @@ int deletion_begin(struct attempt *attempt, struct reconcile_result *result, str
     if (!finalizer_is_set(value_get(run->object, "metadata")))
         return 0;
     operation_log_start(run, RELEASE_DESTROY);
+    cluster_secret_follow(attempt);
     r = is_to_be_orphaned(&run->policy) ? 0 : dependents_await(attempt, result, error);
     if (r)
         return r < 0 ? r : 0;

@@ -112,13 +112,14 @@ static char *show_cycle(const struct run *run, const struct desk_path *path)
     return buf_take(&text);
 }
 
-/* key: the Spec may read it. */
-static int check_cycle(const struct run *run, const struct spec_key *key, struct error *error)
+/* keys: the Spec may read them. */
+static int check_cycle(const struct run *run, const struct spec_key *keys, size_t count,
+                       struct error *error)
 {
     struct desk_path path;
     _cleanup_free_ char *shown = NULL;
 
-    if (!desk_find_path(run->context->desk, key, &run->subject.key, &path))
+    if (!desk_find_path(run->context->desk, keys, count, &run->subject.key, &path))
         return 0;
     shown = show_cycle(run, &path);
     desk_path_done(&path);
@@ -147,6 +148,8 @@ static void add_obstacle(struct look *look, const struct run *run, const struct 
 static int look_at_all(const struct run *run, const struct spec *spec, struct look *ret,
                        struct error *error)
 {
+    struct spec_key seen[LIMIT_AWAITED];
+    size_t n_seen = 0;
     int r = 0;
 
     for (size_t i = 0; r >= 0 && i < spec->n_awaited; i++) {
@@ -155,12 +158,12 @@ static int look_at_all(const struct run *run, const struct spec *spec, struct lo
 
         r = judge(run, &key, &obstacle, error);
         if (r >= 0 && obstacle.why && !obstacle.is_polled)
-            r = check_cycle(run, &key, error);
+            seen[n_seen++] = key;
         if (r >= 0 && obstacle.why)
             add_obstacle(ret, run, &key, &obstacle);
         free(obstacle.why);
     }
-    return r;
+    return r >= 0 ? check_cycle(run, seen, n_seen, error) : r;
 }
 
 static int say(struct attempt *attempt, const struct look *look, struct error *error)

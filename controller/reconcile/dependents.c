@@ -3,6 +3,7 @@
 #include "controller/desk/dependencies.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/sight.h"
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 
@@ -10,6 +11,9 @@
 #define NAMED    3
 #define TOGETHER 2000 /* ms: Specs that are deleted together are deleted one after the other */
 #define AGAIN    1000 /* ms, until that is over */
+/* Of one other namespace, that are asked for. Anybody may say of his Specs that they depend on this
+ * one: further accounts of his are as those that may not read it. */
+#define ACCOUNTS_OF_NAMESPACE 4
 
 static int64_t deleting_for(const struct run *run)
 {
@@ -25,18 +29,42 @@ static bool is_own(const struct run *run, const struct desk_dependent *dependent
     return str_equal(dependent->namespace_name, run->subject.key.namespace_name);
 }
 
-/* Its account may read this Spec. What cannot be asked now is asked again: it counts. */
-static bool may_name(const struct run *run, const struct desk_dependent *dependent)
-{
-    return !dependent->user || !sight_is_denied(sight_get(run, &run->subject.key, dependent->user,
-                                                          KUBE_METADATA, NULL, NULL));
-}
+/* Whether an account may read this Spec. */
+struct right {
+    const char *namespace_name, *user; /* borrowed */
+    bool may;
+};
 
 struct look {
+    struct right *rights;
+    size_t n_rights, capacity;
     struct buf names;
     size_t count, n_foreign; /* that it waits for */
     bool is_unsure;          /* others may be about to be deleted, too, or be known in a moment */
 };
+
+/* Its account may read this Spec. What cannot be asked now is asked again: it counts. */
+static bool may_name(struct look *look, const struct run *run,
+                     const struct desk_dependent *dependent)
+{
+    struct right right = {dependent->namespace_name, dependent->user, true};
+    size_t n = 0;
+
+    if (!dependent->user)
+        return true;
+    for (size_t i = 0; i < look->n_rights; i++) {
+        if (str_equal(look->rights[i].user, dependent->user))
+            return look->rights[i].may;
+        n += str_equal(look->rights[i].namespace_name, dependent->namespace_name);
+    }
+    if (n == ACCOUNTS_OF_NAMESPACE)
+        return false;
+    right.may = !sight_is_denied(
+        sight_get(run, &run->subject.key, dependent->user, KUBE_METADATA, NULL, NULL));
+    look->rights = mem_grow(look->rights, look->n_rights, &look->capacity, sizeof(right));
+    look->rights[look->n_rights++] = right;
+    return right.may;
+}
 
 static void add_name(struct look *look, const struct run *run,
                      const struct desk_dependent *dependent)
@@ -53,12 +81,12 @@ static void look_at(struct look *look, const struct run *run,
 {
     bool is_overdue = !is_own(run, dependent) && deleting_for(run) >= run->policy.timeout;
 
-    if (is_overdue || (!is_own(run, dependent) && !may_name(run, dependent)))
+    if (is_overdue)
         return;
-    if (dependent->is_deleting)
+    if (!dependent->is_deleting)
+        look->is_unsure = look->is_unsure || deleting_for(run) < TOGETHER;
+    else if (is_own(run, dependent) || may_name(look, run, dependent))
         add_name(look, run, dependent);
-    else if (deleting_for(run) < TOGETHER)
-        look->is_unsure = true;
 }
 
 /* Once: at the first look at the deletion. */
@@ -130,5 +158,6 @@ int dependents_await(struct attempt *attempt, struct reconcile_result *result, s
         desk_set_held(run->context->desk, &run->subject.key, false);
     desk_dependents_done(&dependents);
     buf_done(&look.names);
+    free(look.rights);
     return r;
 }

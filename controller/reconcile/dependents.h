@@ -3,7 +3,8 @@
  * first: the Spec waits for them. Others do not keep it; an Event names those of its namespace.
  *
  * Of other namespaces a Spec counts only if its account may read this one, and no longer than for
- * `timeout`: otherwise anybody could keep a Spec for ever by naming it.
+ * `timeout`: otherwise anybody could keep a Spec for ever by naming it. Four
+ * accounts of a namespace are asked for at most: each costs a request.
  */
 #ifndef CONTROLLER_RECONCILE_DEPENDENTS_H
 #define CONTROLLER_RECONCILE_DEPENDENTS_H

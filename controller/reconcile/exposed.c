@@ -8,32 +8,11 @@
 /* Ids in the message. */
 #define NAMED 3
 
-/* A reference is no value. What is sensitive came from a Secret (sources.h). */
-static bool is_in_clear(const struct value *value, bool is_data)
-{
-    const char *text = value_string(value);
-    _cleanup_free_ char *reference = secret_ref_text(value, is_data);
-
-    return text && *text && !value_is_sensitive(value) && !reference &&
-           !str_has_prefix(text, "$kusion_path.");
-}
-
-static bool has_in_clear(const struct value *data, bool is_data)
-{
-    for (size_t i = 0; value_is(data, VALUE_OBJECT) && i < value_count(data); i++)
-        if (is_in_clear(value_member(data, i), is_data))
-            return true;
-    return false;
-}
-
 static bool is_exposed(const struct value *resource)
 {
     const struct value *attributes = value_get(resource, "attributes");
 
-    return str_equal(value_get_string(attributes, "kind"), "Secret") &&
-           str_equal(value_get_string(attributes, "apiVersion"), "v1") &&
-           (has_in_clear(value_get(attributes, "data"), true) ||
-            has_in_clear(value_get(attributes, "stringData"), false));
+    return secret_ref_is_clear(attributes, "data") || secret_ref_is_clear(attributes, "stringData");
 }
 
 char *exposed_secrets(const struct value *resources)

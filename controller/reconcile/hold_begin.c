@@ -97,8 +97,10 @@ int hold_cancel_older(struct attempt *attempt, struct error *error)
 static int say_accepted(struct attempt *attempt, const struct request *request, int64_t revision,
                         struct error *error)
 {
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
+    const char *record = release_name(&arena, attempt->run.subject.key.name, revision);
     _cleanup_free_ char *message = str_printf(
-        "it is carried out as revision %lld, with a Release of its own", (long long)revision);
+        "it is carried out as revision %lld, in the Release %s", (long long)revision, record);
     const struct verdict verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
 
     return end_request(attempt, request, PHASE_GENERATING, revision, &verdict, error);

@@ -277,17 +277,21 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
 
 /* ---- The Spec that is previewed ---- */
 
+#define ACCOUNT "serviceAccountName"
+
 static bool has_own_resources(const struct attempt *attempt)
 {
-    return value_get(attempt->release->spec, "resources") != NULL;
+    const struct value *fields = attempt->release->spec;
+
+    return value_get(fields, "resources") || value_count(value_get(fields, "resourcesFrom"));
 }
 
-/* The Spec as it would be with what the Release carries. It may not be stored: there is no uid
- * then, and State has nothing of it. */
+/* The Spec as it would be with what the Release carries: its resources and sources are in the place
+ * of the Spec's own. It may not be stored: there is no uid then, and State has nothing of it. */
 static const struct value *with_own_resources(const struct attempt *attempt,
                                               const struct value *stored)
 {
-    static const char *const carried[] = {"resources", "serviceAccountName"};
+    static const char *const carried[] = {"resources", "resourcesFrom", ACCOUNT};
     const struct spec_key *key = &attempt->run.subject.key;
     const struct value *policies = value_get(attempt->release->spec, "policies");
     const struct value *object =
@@ -298,12 +302,13 @@ static const struct value *with_own_resources(const struct attempt *attempt,
 
     for (size_t i = 0; i < ARRAY_SIZE(carried); i++) {
         const struct value *field = value_get(attempt->release->spec, carried[i]);
-        _cleanup_value_ const struct value *fields =
-            field ? value_with(value_get(object, "spec"), carried[i], field) : NULL;
-        const struct value *next = fields ? value_with(object, "spec", fields) : NULL;
+        const struct value *before = value_get(object, "spec"), *next;
+        _cleanup_value_ const struct value *fields = NULL;
 
-        if (!next)
+        if (!field && (!value_get(before, carried[i]) || str_equal(carried[i], ACCOUNT)))
             continue;
+        fields = field ? value_with(before, carried[i], field) : value_without(before, carried[i]);
+        next = value_with(object, "spec", fields);
         value_unref(object);
         object = next;
     }
@@ -328,10 +333,11 @@ static int load_spec(struct attempt *attempt, struct error *error)
     int r = kube_get(run->context->client, api_spec_ref(key, NULL), run->cancel, &stored, &absent);
 
     if (r == ERR_NOT_FOUND && !has_own_resources(attempt))
-        return err_set(error, ERR_INVALID, "SpecNotFound",
-                       "there is no Spec \"%s\" in namespace %s; to preview one before it is "
-                       "created, put its resources into the Release (spec.resources)",
-                       key->name, key->namespace_name);
+        return err_set(
+            error, ERR_INVALID, "SpecNotFound",
+            "there is no Spec \"%s\" in namespace %s; to preview one before it is "
+            "created, put its resources into the Release (spec.resources, spec.resourcesFrom)",
+            key->name, key->namespace_name);
     if (r < 0 && r != ERR_NOT_FOUND)
         return err_copy(error, &absent);
     run->has_own_resources = has_own_resources(attempt);

@@ -334,8 +334,10 @@ static void set_results(const struct reconcile_context *context,
     _cleanup_value_ const struct value *all = NULL;
     _cleanup_free_ char *place = NULL;
     struct error problem = {0};
+    const struct clock_source *clock = context->clock;
     size_t omitted;
     const struct report_source source = {.plan = report->plan,
+                                         .epoch = clock->now(clock) - clock->monotonic(clock),
                                          .results = report->results,
                                          .to_approve = report->phase == PHASE_AWAITING_APPROVAL,
                                          .earlier = value_get(release->status, "results")};

@@ -35,12 +35,13 @@ struct report_source {
     const struct operation_results *results;
     bool to_approve; /* a person is to approve it: there is more room, and if that is not enough,
                         what stays unchanged goes first */
+    int64_t epoch;   /* ms since 1970 of the operation's clock; 0: no times are told */
     const struct value *earlier; /* those that the status has already: the fields of what was done
                                     before a restart are taken from them. NULL: none */
 };
 
 /* Release's results, {id, action, outcome, fields, omittedFields, message, reason, warnings,
- * duration}.
+ * startedAt, duration}.
  * Where they do not fit, fields go first, then whole results. *ret_omitted: how many of these did
  * not fit. */
 const struct value *report_results(const struct report_source *source, size_t *ret_omitted);

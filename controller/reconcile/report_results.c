@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/base/timestamp.h"
 #include "engine/base/utf8.h"
 
 /* Of a field's path: the schema's limit. */
@@ -128,16 +129,30 @@ static void entry_done(struct entry *entry)
     value_unref(entry->fields);
 }
 
+static bool is_begun(const struct operation_result *result)
+{
+    return result && result->started && result->status != RESULT_SKIPPED &&
+           result->status != RESULT_DEFERRED;
+}
+
 /* A resource that was not begun took no time. */
 static char *show_duration(const struct operation_result *result)
 {
-    bool is_begun = result && result->ended && result->status != RESULT_SKIPPED &&
-                    result->status != RESULT_DEFERRED;
-
-    return is_begun ? str_printf("%lldms", (long long)(result->ended - result->started)) : NULL;
+    return is_begun(result) && result->ended
+               ? str_printf("%lldms", (long long)(result->ended - result->started))
+               : NULL;
 }
 
-static const struct value *entry_value(const struct entry *entry, bool with_fields)
+/* epoch: as of report_source. "": not begun, or not told. */
+static void show_start(const struct operation_result *result, int64_t epoch,
+                       char ret[TIMESTAMP_SIZE])
+{
+    *ret = '\0';
+    if (epoch && is_begun(result))
+        timestamp_format(epoch + result->started, ret);
+}
+
+static const struct value *entry_value(const struct entry *entry, int64_t epoch, bool with_fields)
 {
     const struct operation_result *result = entry->result;
     const struct error *error = result ? result->error : entry->change->error;
@@ -146,14 +161,17 @@ static const struct value *entry_value(const struct entry *entry, bool with_fiel
     size_t omitted = entry->n_fields - value_count(fields);
     _cleanup_value_ const struct value *count = omitted ? value_pack("I", (int64_t)omitted) : NULL;
     _cleanup_free_ char *duration = show_duration(result);
+    char start[TIMESTAMP_SIZE];
     _cleanup_free_ char *id = utf8_show(entry->change->id);
     _cleanup_free_ char *note = !error && entry->note ? utf8_show(entry->note) : NULL;
 
-    return value_pack("{s:s, s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:v?, s:s?}", "id", id, "action",
-                      plan_action_name(entry->action), "outcome",
+    show_start(result, epoch, start);
+    return value_pack("{s:s, s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:v?, s:s?, s:s?}", "id", id,
+                      "action", plan_action_name(entry->action), "outcome",
                       result ? outcomes[result->status] : NULL, "fields", fields, "omittedFields",
                       count, "message", error ? error->message : note, "reason",
-                      error ? error->reason : NULL, "warnings", warnings, "duration", duration);
+                      error ? error->reason : NULL, "warnings", warnings, "startedAt",
+                      *start ? start : NULL, "duration", duration);
 }
 
 /* ---- All of them ---- */
@@ -218,7 +236,7 @@ static size_t measure_bare(const struct listing *listing)
         if (!is_listed(listing, i))
             continue;
         entry_init(listing->source, i, &listing->earlier, &entry);
-        bare = entry_value(&entry, false);
+        bare = entry_value(&entry, listing->source->epoch, false);
         bytes += length_of(bare);
         entry_done(&entry);
     }
@@ -249,7 +267,7 @@ static const struct value *make_entry(const struct listing *listing, size_t i, s
     entry_init(listing->source, i, &listing->earlier, &entry);
     entry_list_fields(&entry);
     bytes = entry.fields ? length_of(entry.fields) : 0;
-    value = entry_value(&entry, bytes <= *room);
+    value = entry_value(&entry, listing->source->epoch, bytes <= *room);
     if (bytes <= *room)
         *room -= bytes;
     entry_done(&entry);

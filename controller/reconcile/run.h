@@ -42,7 +42,7 @@ struct run {
     char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
     struct release_approval approval; /* in the object as it was read */
     char *changed_at; /* when its spec was written last, RFC 3339; or NULL */
-    bool has_own_resources; /* a Preview: `object` has resources that the Release carries */
+    bool has_own_resources; /* a Preview: `object` has resources, or sources, that the Release names */
     bool looks_up_nothing;  /* a Preview: it looks up no secrets (spec_secrets.h) */
     bool is_namespace_terminating;
     struct spec_policy policy;

@@ -18,6 +18,7 @@ struct follower {
     char *read;       /* the version that was read; NULL: it was not there */
     char *seen;       /* the newest version that the watch showed; NULL: none */
     bool was_deleted; /* `seen` is that of a deletion */
+    bool takes_first; /* what the first list shows counts as what is read */
     LIST_ENTRY(follower) by_name;
 };
 
@@ -32,6 +33,7 @@ struct watch {
     char *key, *namespace_name;
     struct strmap names; /* struct named */
     size_t n_followers;
+    bool is_synced;
     struct kube_watch *watch;
 };
 
@@ -84,6 +86,11 @@ static void note_event(struct source_watches *watches, struct follower *follower
     free(follower->seen);
     follower->seen = str_new(version);
     follower->was_deleted = is_deletion;
+    if (follower->takes_first) {
+        free(follower->read);
+        follower->read = str_new(version);
+    }
+    follower->takes_first = false;
     if (follower->spec->is_read && is_news(follower))
         request(watches, follower->spec);
 }
@@ -95,9 +102,11 @@ static void note_listed(struct watch *watch)
         struct named *named = e->value;
         struct follower *each;
 
-        LIST_FOREACH(each, &named->followers, by_name)
+        LIST_FOREACH(each, &named->followers, by_name) {
+            each->takes_first = false;
             if (each->spec->is_read && each->read && !each->seen)
                 request(watch->in, each->spec);
+        }
     }
 }
 
@@ -114,8 +123,10 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
     struct follower *each;
 
     (void)error;
-    if (event == KUBE_WATCH_SYNCED)
+    if (event == KUBE_WATCH_SYNCED) {
+        watch->is_synced = true;
         note_listed(watch);
+    }
     if (!named || !version)
         return;
     LIST_FOREACH(each, &named->followers, by_name)
@@ -274,6 +285,7 @@ static void inherit(struct follower *follower, const struct follow *before,
         follower->read = str_new(old->read);
         follower->seen = str_new(old->seen);
         follower->was_deleted = old->was_deleted;
+        follower->takes_first = old->takes_first;
         return;
     }
 }
@@ -309,6 +321,17 @@ void source_watches_follow(struct source_watches *watches, const struct spec_key
     pthread_mutex_unlock(&watches->lock);
 }
 
+/* What this look tells of it. Of one that was not read, all counts as read that was seen before. */
+static void note_read(struct follower *follower, const struct spec_source *source)
+{
+    const char *seen = follower->was_deleted ? NULL : follower->seen;
+
+    free(follower->read);
+    follower->read = str_new(source->version || source->is_absent ? source->version : seen);
+    follower->takes_first =
+        source->is_read_later && !follower->seen && follower->watch && !follower->watch->is_synced;
+}
+
 void source_watches_note(struct source_watches *watches, const struct spec_key *spec,
                          const struct spec_sources *sources)
 {
@@ -323,14 +346,8 @@ void source_watches_note(struct source_watches *watches, const struct spec_key *
         return;
     follow->is_read = true;
     for (size_t i = 0; i < follow->count; i++) {
-        struct follower *follower = &follow->followers[i];
-
-        const struct spec_source *source = &sources->items[i];
-
-        free(follower->read);
-        follower->read =
-            str_new(source->version || source->is_absent ? source->version : follower->seen);
-        is_changed = is_changed || is_news(follower);
+        note_read(&follow->followers[i], &sources->items[i]);
+        is_changed = is_changed || is_news(&follow->followers[i]);
     }
     follow->has_changed = false;
     if (is_changed)

@@ -22,7 +22,7 @@ struct sources {
     enum stage stage;
     bool is_working;          /* a thread is at it */
     struct desk_entry *entry; /* NULL: dropped */
-    int64_t not_before;       /* ms, monotonic: READING begins */
+    int64_t not_before;       /* ms, monotonic: the task's next stage begins */
 
     struct run run; /* a copy: the attempt's is freed meanwhile */
     struct cancel *cancel;
@@ -144,7 +144,7 @@ static bool take_work(struct sources *sources, enum stage *ret, int64_t *ret_due
     *ret_due = CLOCK_FOREVER;
     if (sources->is_working || !sources->entry || *ret == SIZED || *ret == READ)
         return false;
-    if (*ret == READING && now_of(sources) < sources->not_before) {
+    if (now_of(sources) < sources->not_before) {
         *ret_due = sources->not_before;
         return false;
     }
@@ -252,6 +252,13 @@ static void go_on(struct sources *sources, enum stage stage, int64_t not_before)
     task_poke(sources->task);
 }
 
+static void size_again(struct sources *sources, int64_t not_before)
+{
+    err_clear(&sources->problem);
+    spec_sources_done(&sources->list);
+    go_on(sources, SIZING, not_before);
+}
+
 /* The attempt has an error of theirs, which ends them. */
 static int give_up(struct attempt *attempt, struct error *error)
 {
@@ -323,10 +330,7 @@ static enum stage stage_of(struct sources *sources)
 
 static bool has_sources(const struct attempt *attempt)
 {
-    const struct run *run = &attempt->run;
-
-    return !run->has_own_resources &&
-           value_count(value_path(run->object, "spec", "resourcesFrom", NULL)) > 0;
+    return value_count(value_path(attempt->run.object, "spec", "resourcesFrom", NULL)) > 0;
 }
 
 int sources_gather(struct attempt *attempt, struct error *error)
@@ -349,9 +353,7 @@ int sources_gather(struct attempt *attempt, struct error *error)
     if (stage != READ)
         return SOURCES_UNDER_WAY;
     if (sources->r == ERR_CONFLICT) {
-        err_clear(&sources->problem);
-        spec_sources_done(&sources->list);
-        go_on(sources, SIZING, 0);
+        size_again(sources, 0);
         return SOURCES_UNDER_WAY;
     }
     if (sources->r < 0)
@@ -360,7 +362,8 @@ int sources_gather(struct attempt *attempt, struct error *error)
     return SOURCES_ARE_THERE;
 }
 
-/* What cannot be read now is no reason to end what is under way. */
+/* What cannot be read now is no reason to end what is under way. It is read again if that may
+ * pass. */
 void sources_look_again(struct attempt *attempt)
 {
     const struct run *run = &attempt->run;
@@ -375,6 +378,10 @@ void sources_look_again(struct attempt *attempt)
     }
     if (stage_of(sources) != SIZED)
         return;
+    if (sources->r < 0 && run_may_pass(sources->r)) {
+        size_again(sources, now_of(sources) + run->policy.retry_interval);
+        return;
+    }
     if (sources->r >= 0 && !str_equal(sources->digest, run->sources_digest) &&
         !attempt->superseded_by)
         attempt->superseded_by = str_new("superseded by a change of a source (resourcesFrom)");

@@ -9,7 +9,7 @@
  * Where contents are new, and there are several, SOURCES_QUIET ms lie between: who changes one
  * after the other is to be done. So half of a change is not applied.
  *
- * A Preview with resources of its own has these alone, as with `contextFrom` (spec_context.h).
+ * A Preview with resources or sources of its own has these alone (release.c).
  *
  * A source that is missing, cannot be read, or does not parse is an error of the whole Spec:
  * nothing is applied, and nothing is pruned.

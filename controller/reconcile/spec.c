@@ -259,8 +259,10 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
 
     if (r == ERR_NOT_FOUND || (r == 0 && api_is_deleting(run->object)))
         source_watches_forget(run->context->source_watches, &run->subject.key);
-    if (r == ERR_NOT_FOUND)
+    if (r == ERR_NOT_FOUND) {
+        source_watches_forget(run->context->secret_watches, &run->subject.key);
         following_end(attempt);
+    }
     if (r == ERR_NOT_FOUND)
         return store_wait_is_over(attempt, result) ? end(attempt, result, error) : 0;
     if (r < 0)

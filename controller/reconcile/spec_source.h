@@ -13,7 +13,8 @@ struct spec_source {
     const char *wanted;     /* the digest of the content that is to be applied; NULL: any */
     char *label;            /* `resourcesFrom[0]: ConfigMap "a", key "b"`; for messages */
     bool is_secret;
-    bool is_absent; /* the object is not there */
+    bool is_absent;     /* the object is not there */
+    bool is_read_later; /* by an operation that is about to begin, not by spec_source_read() */
     /* Of what was read: */
     char *uid, *version;
     char digest[HASH_HEX_SIZE]; /* of the bytes as they are stored */

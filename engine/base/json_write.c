@@ -159,6 +159,9 @@ static void write_object(struct buf *to, const struct value *object, enum json_s
 static void write_value(struct buf *to, const struct value *value, enum json_style style,
                         unsigned depth)
 {
+    /* One large value may stand in many places of a document. */
+    if (buf_overflowed(to))
+        return;
     switch (value_type(value)) {
     case VALUE_NULL:
         buf_add(to, "null", 4);

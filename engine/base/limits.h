@@ -19,6 +19,9 @@
 /* YAML: how many values aliases may add to those that were written. */
 #define LIMIT_YAML_ALIAS_VALUES (1u << 17)
 
+/* YAML: anchors in one document. Each takes twenty times the memory of a small value. */
+#define LIMIT_YAML_ANCHORS 10000
+
 /* Documents in one YAML stream. */
 #define LIMIT_YAML_DOCUMENTS 10000
 

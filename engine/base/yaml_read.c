@@ -46,6 +46,7 @@ struct reader {
     struct arena scratch; /* keys, texts */
     struct strmap anchors;
     struct anchor *all_anchors;
+    size_t n_anchors;
     struct frame *frames; /* LIMIT_DEPTH of them */
     size_t depth;
     size_t alias_values;
@@ -93,17 +94,22 @@ static bool wants_key(const struct frame *frame)
 
 /* ---- Anchors ---- */
 
-static struct anchor *declare_anchor(struct reader *r, const yaml_char_t *name)
+/* *ret: NULL without a name. */
+static int declare_anchor(struct reader *r, const yaml_char_t *name, struct anchor **ret)
 {
     struct anchor *anchor;
 
+    *ret = NULL;
     if (!name)
-        return NULL;
+        return 0;
+    if (r->n_anchors++ == LIMIT_YAML_ANCHORS)
+        return fail(r, ERR_TOO_LARGE, "TooLarge", "more than %d anchors", LIMIT_YAML_ANCHORS);
     anchor = ARENA_NEW(&r->scratch, struct anchor);
     anchor->next = r->all_anchors;
     r->all_anchors = anchor;
     strmap_put(&r->anchors, arena_str(&r->scratch, (const char *)name), anchor);
-    return anchor;
+    *ret = anchor;
+    return 0;
 }
 
 static void add_scalar(struct value_builder *to, const struct yaml_scalar *scalar)
@@ -243,6 +249,7 @@ static int on_scalar(struct reader *r)
     bool plain = r->event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
     struct frame *frame = top(r);
     struct yaml_scalar scalar;
+    struct anchor *anchor;
     int code;
 
     if (length > LIMIT_STRING_BYTES)
@@ -251,7 +258,9 @@ static int on_scalar(struct reader *r)
     code = yaml_scalar_read(&r->scratch, text, length, tag, plain, &scalar, r->error);
     if (code < 0)
         return locate(r, code);
-    code = set_anchor(r, declare_anchor(r, r->event.data.scalar.anchor), &scalar);
+    code = declare_anchor(r, r->event.data.scalar.anchor, &anchor);
+    if (code >= 0)
+        code = set_anchor(r, anchor, &scalar);
     if (code < 0)
         return code;
     if (wants_key(frame))
@@ -267,6 +276,8 @@ static int on_begin(struct reader *r, enum value_type type, const yaml_char_t *n
 {
     struct frame *parent = top(r), *frame;
     bool apart = name || (parent && parent->merging);
+    struct anchor *anchor;
+    int code;
 
     if (wants_key(parent))
         return fail(r, ERR_INVALID, "Invalid", "a key must be a scalar, not %s",
@@ -276,12 +287,15 @@ static int on_begin(struct reader *r, enum value_type type, const yaml_char_t *n
     if (!yaml_tag_fits((const char *)tag, type))
         return fail(r, ERR_INVALID, "Invalid", "the tag %.64s does not fit %s", (const char *)tag,
                     type == VALUE_OBJECT ? "a mapping" : "a sequence");
+    code = declare_anchor(r, name, &anchor);
+    if (code < 0)
+        return code;
     frame = &r->frames[r->depth];
     *frame = (struct frame){
         .type = type,
         .builder = apart ? value_builder_new() : builder_of(r),
         .apart = apart,
-        .anchor = declare_anchor(r, name),
+        .anchor = anchor,
     };
     r->depth++;
     if (type == VALUE_OBJECT)
@@ -369,6 +383,7 @@ static void document_done(struct reader *r)
     for (struct anchor *a = r->all_anchors; a; a = a->next)
         value_unref(a->value);
     r->all_anchors = NULL;
+    r->n_anchors = 0;
     r->alias_values = 0;
     strmap_done(&r->anchors);
     arena_done(&r->scratch);

@@ -5,6 +5,7 @@
 #include "engine/base/base64.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/spec/ref.h"
 
 #define PREFIX_LENGTH (sizeof(SECRET_REF_PREFIX) - 1)
 #define IN_BASE64     "cmVmOi8v" /* of SECRET_REF_PREFIX, whatever follows */
@@ -58,6 +59,28 @@ static bool is_within(const struct value *value, bool is_data, bool is_secret)
 bool secret_ref_is_within(const struct value *value)
 {
     return is_within(value, false, secret_ref_has_data(value));
+}
+
+/* ---- Values in clear ---- */
+
+static bool is_clear(const struct value *value, bool is_data)
+{
+    const char *text = value_string(value);
+
+    return text && *text && !value_is_sensitive(value) && !is_reference(value, is_data) &&
+           !str_has_prefix(text, REF_PREFIX);
+}
+
+bool secret_ref_is_clear(const struct value *attributes, const char *member)
+{
+    const struct value *values = value_get(attributes, member);
+
+    if (!secret_ref_has_data(attributes) || !value_is(values, VALUE_OBJECT))
+        return false;
+    for (size_t i = 0; i < value_count(values); i++)
+        if (is_clear(value_member(values, i), str_equal(member, "data")))
+            return true;
+    return false;
 }
 
 /* ---- Reading one ---- */

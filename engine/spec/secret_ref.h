@@ -38,4 +38,8 @@ void secret_ref_done(struct secret_ref *ref);
 /* Whether a resource's attributes (with its `data`), or another value, have a reference. */
 bool secret_ref_is_within(const struct value *value);
 
+/* Whether a member (`data`, `stringData`) of a resource's attributes, if these are a Secret, has a
+ * value in clear: one that is neither sensitive nor a reference of either kind. */
+bool secret_ref_is_clear(const struct value *attributes, const char *member);
+
 #endif

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 
 static const struct {
@@ -43,13 +44,26 @@ static bool is_of_store(const char *reason)
            str_has_prefix(reason, "Key") || str_equal(reason, "NotSealed");
 }
 
-static enum store_error_kind kind_of(const struct error *error)
+/* What a store says of itself in a reason of the table, but not what to do about it. */
+static enum store_error_kind kind_of_reason(const char *reason)
+{
+    static const enum store_error_kind kinds[] = {
+        STORE_UNREACHABLE, STORE_REFUSED, STORE_SLOW, STORE_FULL, STORE_BUSY, STORE_NOT_FOUND};
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (str_equal(reason, rows[kinds[i]].reason))
+            return kinds[i];
+    return STORE_ERRORS;
+}
+
+static enum store_error_kind kind_of_code(const struct error *error)
 {
     switch (error->code) {
     case ERR_UNAVAILABLE:
-        return str_equal(error->reason, STORE_NO_SPACE)      ? STORE_FULL
-               : str_equal(error->reason, "TooManyRequests") ? STORE_SLOW
-                                                             : STORE_UNREACHABLE;
+        return str_equal(error->reason, STORE_NO_SPACE)                 ? STORE_FULL
+               : str_equal(error->reason, "TooManyRequests")            ? STORE_SLOW
+               : str_equal(error->reason, rows[STORE_UNTRUSTED].reason) ? STORE_UNTRUSTED
+                                                                        : STORE_UNREACHABLE;
     case ERR_TIMEOUT:
         return STORE_SLOW;
     case ERR_FORBIDDEN:
@@ -62,13 +76,20 @@ static enum store_error_kind kind_of(const struct error *error)
 
 void store_error_explain(struct error *error, const char *place)
 {
-    enum store_error_kind kind = error ? kind_of(error) : STORE_ERRORS;
+    bool is_told = error && is_of_store(error->reason);
     int code = error ? error->code : 0;
+    enum store_error_kind kind = STORE_ERRORS;
 
-    if (kind == STORE_ERRORS || is_of_store(error->reason))
+    if (code)
+        kind = is_told ? kind_of_reason(error->reason) : kind_of_code(error);
+    if (kind == STORE_ERRORS)
         return;
-    err_wrap(error, "the store %s %s", place, rows[kind].says);
-    str_copy(error->reason, sizeof(error->reason), rows[kind].reason);
-    error->code = code;
+    if ((is_told || kind == STORE_UNTRUSTED) && *err_hints(error->message))
+        return; /* it was explained before */
+    if (!is_told) {
+        err_wrap(error, "the store %s %s", place, rows[kind].says);
+        str_copy(error->reason, sizeof(error->reason), rows[kind].reason);
+        error->code = code;
+    }
     err_hint(error, "%s", rows[kind].remedy);
 }

@@ -25,7 +25,8 @@ int store_error(struct error *error, enum store_error_kind kind, const char *pla
 bool store_error_is_for_people(const char *reason);
 
 /* Makes an error of a store say what is wrong with the store, if its code tells that, and its
- * reason does not yet. The code stays. */
+ * reason does not yet; and what to do about it. The code stays. What was explained is not
+ * explained again. */
 void store_error_explain(struct error *error, const char *place);
 
 #endif

@@ -138,7 +138,7 @@ static int send_once(const struct exchange *exchange, const struct runtime_call 
     static const char *const fields[] = {"ETag"};
     _cleanup_(headers_done) struct headers headers = {0};
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
-    _cleanup_buf_ struct buf body = BUF_INIT;
+    _cleanup_buf_ struct buf body;
     struct bounded bounded = {.text = BUF_INIT};
     struct http_request request = {
         .method = description_method(exchange->request),
@@ -156,6 +156,7 @@ static int send_once(const struct exchange *exchange, const struct runtime_call 
     };
     int r;
 
+    buf_init(&body, LARGEST_BODY);
     if (!request.timeout)
         return err_set(error, ERR_TIMEOUT, NULL, "out of time");
     collect_headers(exchange, &headers);
@@ -163,6 +164,9 @@ static int send_once(const struct exchange *exchange, const struct runtime_call 
     request.n_headers = headers.count;
     if (exchange->body) {
         json_write(&body, exchange->body, JSON_COMPACT);
+        if (buf_overflowed(&body))
+            return err_set(error, ERR_INVALID, "TooLarge", "%s %s: its body has more than %u MiB",
+                           request.method, exchange->path, LARGEST_BODY >> 20);
         request.body = body.data;
         request.body_length = body.length;
     }
@@ -179,6 +183,20 @@ static int send_once(const struct exchange *exchange, const struct runtime_call 
     return r;
 }
 
+/* A server may have its answers come slowly: a namespace does not have all connections to it. */
+static int send_in_turn(const struct exchange *exchange, const struct runtime_call *call,
+                        size_t max_response, struct answer *ret, struct error *error)
+{
+    struct slot slot = {.slots = exchange->server->requests,
+                        .namespace_name = exchange->server->namespace_name};
+    int r = slot_take(&slot, call->deadline, call->cancel, error);
+
+    if (r >= 0)
+        r = send_once(exchange, call, max_response, ret, error);
+    slot_give_back(&slot);
+    return r;
+}
+
 int exchange_do(const struct exchange *exchange, const struct runtime_call *call,
                 struct answer *ret, struct error *error)
 {
@@ -186,8 +204,8 @@ int exchange_do(const struct exchange *exchange, const struct runtime_call *call
     int r = 0;
 
     if (exchange->is_change || (call->large && !call->large->is_taken)) {
-        r = send_once(exchange, call, exchange->is_change ? REFUSAL_BYTES : RUNTIME_SMALL_ANSWER,
-                      ret, &problem);
+        r = send_in_turn(exchange, call, exchange->is_change ? REFUSAL_BYTES : RUNTIME_SMALL_ANSWER,
+                         ret, &problem);
         if (r != ERR_TOO_LARGE || exchange->is_change)
             return r < 0 ? explain(exchange, &problem, error) : 0;
         answer_done(ret);
@@ -196,7 +214,7 @@ int exchange_do(const struct exchange *exchange, const struct runtime_call *call
             return r;
         err_clear(&problem);
     }
-    r = send_once(exchange, call, LARGEST_ANSWER, ret, &problem);
+    r = send_in_turn(exchange, call, LARGEST_ANSWER, ret, &problem);
     return r < 0 ? explain(exchange, &problem, error) : 0;
 }
 

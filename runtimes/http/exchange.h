@@ -9,6 +9,8 @@
 
 /* Bytes of an answer, if the call has a slot for a large one. */
 #define LARGEST_ANSWER (8u << 20)
+/* Bytes of a body: one of few bytes may have all attributes in many places. */
+#define LARGEST_BODY (4u << 20)
 
 struct exchange {
     struct rest_server *server;
@@ -30,7 +32,8 @@ void answer_done(struct answer *answer);
 
 /*
  * 0 for any status. ret: zeroed; to be done also after an error. ERR_UNAVAILABLE, ERR_TIMEOUT,
- * ERR_CANCELLED, ERR_FENCED; ERR_FORBIDDEN AddressNotAllowed, ERR_INVALID TLSVerification.
+ * ERR_CANCELLED, ERR_FENCED; ERR_FORBIDDEN AddressNotAllowed, ERR_INVALID TLSVerification, TooLarge
+ * for a body.
  * ERR_INTERNAL UnexpectedAnswer: the answer to a read is not JSON. No error tells more of the
  * server than a client of it has to know.
  */

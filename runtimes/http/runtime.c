@@ -4,8 +4,11 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/http/session.h"
+#include "runtimes/io/clock.h"
 
-#define CONNECTIONS 32 /* to one server */
+#define CONNECTIONS           64  /* to one server */
+#define REQUESTS              256 /* at once */
+#define REQUESTS_OF_NAMESPACE 16
 
 /* ---- Sessions ---- */
 
@@ -83,6 +86,8 @@ int session_server(struct runtime_session *session, const struct http_descriptio
 {
     const struct rest_server_owner owner = {.config = &session->runtime->config,
                                             .loop = session->runtime->loop,
+                                            .quota = session->runtime->quota,
+                                            .requests = session->runtime->requests,
                                             .namespace_name = session->namespace_name,
                                             .account = session->account,
                                             .is_foreign = session->is_foreign};
@@ -120,6 +125,8 @@ static void free_runtime(struct runtime *base)
     if (!runtime)
         return;
     http_loop_free(runtime->loop);
+    rest_quota_free(runtime->quota);
+    slots_free(runtime->requests);
     free(runtime);
 }
 
@@ -151,6 +158,9 @@ int http_runtime_new(const struct http_runtime_config *config, struct runtime **
         return r;
     }
     runtime->base.ops = &http_runtime_ops;
+    runtime->quota = rest_quota_new();
+    runtime->requests = slots_new(&(struct slots_config){
+        .clock = &system_clock, .count = REQUESTS, .max_per_namespace = REQUESTS_OF_NAMESPACE});
     runtime->config = *config;
     *ret = &runtime->base;
     return 0;

@@ -242,6 +242,20 @@ static int make_client(const struct making *making, const struct http_descriptio
     return r;
 }
 
+static int take_quota(const struct making *making, struct rest_server *server, struct error *error)
+{
+    const struct rest_server_owner *owner = making->owner;
+    int r = rest_quota_take(owner->quota, owner->namespace_name, making->ca.length, error);
+
+    if (r < 0) {
+        err_wrap(error, "extensions.connection");
+        return r;
+    }
+    server->quota = owner->quota;
+    server->ca_bytes = making->ca.length;
+    return 0;
+}
+
 static int make(struct making *making, const struct http_description *description,
                 struct rest_server *server, struct error *error)
 {
@@ -256,6 +270,8 @@ static int make(struct making *making, const struct http_description *descriptio
     r = add_credentials(making, description->connection, error);
     if (r >= 0)
         r = read_ca(making, value_get(description->connection, "caFrom"), error);
+    if (r >= 0)
+        r = take_quota(making, server, error);
     if (r >= 0)
         r = make_client(making, description, filter, &server->client, error);
     if (r < 0)
@@ -279,6 +295,8 @@ int rest_server_new(const struct rest_server_owner *owner,
     int r;
 
     atomic_init(&server->refs, 1);
+    server->requests = owner->requests;
+    server->namespace_name = str_new(owner->namespace_name);
     value_begin_array(making.secrets);
     r = make(&making, description, server, error);
     if (r < 0)
@@ -299,6 +317,9 @@ void rest_server_unref(struct rest_server *server)
     if (!server || atomic_fetch_sub(&server->refs, 1) > 1)
         return;
     http_client_free(server->client);
+    if (server->quota)
+        rest_quota_give_back(server->quota, server->namespace_name, server->ca_bytes);
+    free(server->namespace_name);
     for (size_t i = 0; i < server->n_headers; i++)
         str_free_secret(server->headers[i]);
     free(server->headers);

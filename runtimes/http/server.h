@@ -11,14 +11,18 @@
 
 #include <stdatomic.h>
 
+#include "engine/base/slots.h"
 #include "runtimes/http/config.h"
 #include "runtimes/http/description.h"
+#include "runtimes/http/quota.h"
 #include "runtimes/io/http.h"
 
 /* Whose servers they are. Borrowed. */
 struct rest_server_owner {
     const struct http_runtime_config *config;
     struct http_loop *loop;
+    struct rest_quota *quota;
+    struct slots *requests; /* that are under way at once */
     const char *namespace_name;
     const char *account; /* or NULL */
     bool is_foreign;     /* it gets no credentials */
@@ -26,6 +30,10 @@ struct rest_server_owner {
 
 struct rest_server {
     atomic_uint refs;
+    struct rest_quota *quota; /* NULL: nothing is taken of it */
+    struct slots *requests;
+    char *namespace_name;
+    size_t ca_bytes;
     struct http_client *client;
     char **headers; /* n_headers; secret */
     size_t n_headers;
@@ -33,7 +41,7 @@ struct rest_server {
 };
 
 /* ERR_FORBIDDEN HostNotAllowed, AccessDenied; ERR_INVALID InvalidAddress, SecretNotFound;
- * ERR_UNSUPPORTED: an owner that is foreign needs credentials. */
+ * ERR_UNSUPPORTED: an owner that is foreign needs credentials; ERR_UNAVAILABLE TooManyServers. */
 int rest_server_new(const struct rest_server_owner *owner,
                     const struct http_description *description, const struct runtime_call *call,
                     struct rest_server **ret, struct error *error);

@@ -15,6 +15,8 @@ struct http_runtime {
     struct runtime base; /* first */
     struct http_runtime_config config;
     struct http_loop *loop; /* of tenants' requests alone */
+    struct rest_quota *quota;
+    struct slots *requests;
 };
 
 struct runtime_session {

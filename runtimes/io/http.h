@@ -8,8 +8,8 @@
  * operator has a loop for requests and one for watches, so that a large list
  * cannot delay a watch, and another two for requests on behalf of tenants.
  *
- * A client may also speak HTTP/2 without TLS over a Unix socket, as gRPC
- * servers on this machine do.
+ * A client may also speak HTTP/2 over a Unix socket, as gRPC servers on this
+ * machine do, with TLS or without.
  *
  * TLS is always verified: against the client's CA, else the system's.
  * Redirects are not followed. Nothing here retries: the caller knows whether a
@@ -30,10 +30,10 @@ struct address_filter;
 struct http_loop;
 
 struct http_loop_config {
-    const char *name;           /* the thread's name: "http", "watch" */
-    unsigned max_connections;   /* for each host; 0: 4 */
-    unsigned max_streams;       /* on one HTTP/2 connection; 0: 100 */
-    unsigned max_idle;          /* connections that are kept; 0: 4 for each of max_connections */
+    const char *name;         /* the thread's name: "http", "watch" */
+    unsigned max_connections; /* for each host; 0: 4 */
+    unsigned max_streams;     /* on one HTTP/2 connection; 0: 100 */
+    unsigned max_idle;        /* connections that are kept; 0: 4 for each of max_connections */
 };
 
 int http_loop_new(const struct http_loop_config *config, struct http_loop **ret,
@@ -44,16 +44,18 @@ DEFINE_CLEANUP(struct http_loop *, http_loop_free)
 
 /* PEM texts. */
 struct http_tls {
-    const char *ca_pem;            /* trusted CAs; NULL: the system's */
+    const char *ca_pem;             /* trusted CAs; NULL: the system's */
     const char *cert_pem, *key_pem; /* the client's own certificate and its key; NULL: none */
 };
 
 struct http_client_config {
-    const char *base_url;    /* "https://127.0.0.1:6443", no slash at its end */
+    const char *base_url; /* "https://127.0.0.1:6443", no slash at its end */
     struct http_tls tls;
     const char *tls_server_name; /* the server's name in its certificate, if it is not the address's
                                     host; NULL: the address's host */
-    const char *proxy_url;   /* NULL: none (the environment's variables are not read) */
+    bool trusts_one;       /* ca_pem is the server's own certificate, made for this connection: its
+                              name does not count, and its key may be short */
+    const char *proxy_url; /* NULL: none (the environment's variables are not read) */
     const char *user_agent;
     const char *unix_socket; /* path; NULL: TCP. The address's host then only names the server, and
                                 no two clients of a loop may share it */
@@ -82,17 +84,17 @@ void http_client_set_tls(struct http_client *client, const struct http_tls *tls)
 #define HTTP_FIELDS 2
 
 struct http_request {
-    const char *method;          /* "GET", "PATCH" */
-    const char *path;            /* with query, after base_url */
-    const char *const *headers;  /* "Name: value", n_headers of them */
+    const char *method;         /* "GET", "PATCH" */
+    const char *path;           /* with query, after base_url */
+    const char *const *headers; /* "Name: value", n_headers of them */
     size_t n_headers;
-    const void *body;            /* NULL: none; borrowed until the request ends */
+    const void *body; /* NULL: none; borrowed until the request ends */
     size_t body_length;
-    int64_t timeout;             /* ms for all of it; 0: 30 s. Streams: of silence, 0: none */
-    struct cancel *cancel;       /* may be NULL */
-    bool complete_once_sent;     /* cancel stops the request only before it is sent; afterwards the
-                                    answer is waited for */
-    size_t max_response;         /* bytes; 0: LIMIT_DOCUMENT_BYTES. Past it: ERR_TOO_LARGE */
+    int64_t timeout;         /* ms for all of it; 0: 30 s. Streams: of silence, 0: none */
+    struct cancel *cancel;   /* may be NULL */
+    bool complete_once_sent; /* cancel stops the request only before it is sent; afterwards the
+                                answer is waited for */
+    size_t max_response;     /* bytes; 0: LIMIT_DOCUMENT_BYTES. Past it: ERR_TOO_LARGE */
 
     /*
      * Called on the loop's thread, immediately before the request's bytes are sent. Anything but 0
@@ -118,15 +120,18 @@ struct http_request {
 };
 
 struct http_response {
-    int status;             /* 200 */
+    int status; /* 200 */
     struct buf body;
-    char *content_type;     /* without parameters, or NULL */
+    char *content_type;        /* without parameters, or NULL */
     char *fields[HTTP_FIELDS]; /* those that the request asked for; NULL: it has none */
-    int64_t retry_after;    /* ms, from Retry-After in seconds or as a date; -1: none */
-    bool sent;              /* false: certainly not sent, so any request may be repeated */
+    int64_t retry_after;       /* ms, from Retry-After in seconds or as a date; -1: none */
+    bool sent;                 /* false: certainly not sent, so any request may be repeated */
 };
 
-#define HTTP_RESPONSE_INIT {.body = BUF_INIT, .retry_after = -1}
+#define HTTP_RESPONSE_INIT                  \
+    {                                       \
+        .body = BUF_INIT, .retry_after = -1 \
+    }
 void http_response_done(struct http_response *response);
 /* ms since 1970 of a date as headers have it ("Fri, 24 May 2013 00:00:00 GMT"); -1: it is none. */
 int64_t http_date(const char *value);

@@ -22,7 +22,7 @@ struct http_client {
     char *address;     /* "10.0.0.1:6443", for messages */
     char *host_header; /* "Host: 10.0.0.1:6443" where the origin names another host; else NULL */
     struct curl_slist *connect_to; /* in the same case: maps the origin to the address */
-    pthread_mutex_t lock; /* of the PEM texts */
+    pthread_mutex_t lock;          /* of the PEM texts */
     char *ca_pem;
     char *cert_pem;
     char *key_pem;
@@ -31,13 +31,14 @@ struct http_client {
     char *user_agent;
     char *unix_socket;
     bool is_tls;
+    bool trusts_one;
     bool http1;
     bool http2;
     int64_t connect_timeout;
     int64_t idle_time;
     const struct address_filter *address_filter; /* borrowed, or NULL */
 
-    bool has_connected;               /* the loop's thread only; see client_version() */
+    bool has_connected;              /* the loop's thread only; see client_version() */
     CURL *idle[CLIENT_IDLE_HANDLES]; /* the loop's thread only */
     size_t n_idle;
 };

@@ -2,10 +2,10 @@
  * What a child process may do that is somebody else's program, and whose arguments others choose.
  *
  * It may read the program itself (and, if it is linked to shared libraries, those of the system),
- * certificates of public authorities, the resolver's files, time zones, /dev/null and /dev/urandom;
- * and write in a folder of its own. No other file can be opened, listed, made or removed, in /proc
- * neither. It can execute no program of the system but itself (one that it made in memory stays in
- * the sandbox).
+ * the folder of files that came with it, certificates of public authorities, the resolver's files,
+ * time zones, /dev/null and /dev/urandom; and write in a folder of its own. No other file can be
+ * opened, listed, made or removed, in /proc neither. It can execute no program of the system but
+ * itself (one that it made in memory stays in the sandbox).
  *
  * It may use the network: TCP and UDP, and no other protocol. It may listen on a TCP port that the
  * kernel chooses, but on no other; on any port of UDP; and on Unix sockets in its folder. It
@@ -36,6 +36,7 @@ struct sandbox;
 /* Borrowed for the call. */
 struct sandbox_config {
     const char *program; /* an absolute path */
+    const char *files;   /* a folder that it may read, too; NULL: none */
     const char *folder;  /* in which it writes: an absolute path */
     bool without_files;  /* where the kernel cannot guard files, the rest is enough */
 };

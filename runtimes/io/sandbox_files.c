@@ -197,6 +197,8 @@ int landlock_rules(const struct sandbox_config *config, int version, int *ret, s
     r = add(rules, config->program, EXECUTE | READ_FILE, true, error);
     if (r >= 0)
         r = add_loader(rules, config->program, known, error);
+    if (r >= 0 && config->files)
+        r = add(rules, config->files, READ, true, error);
     if (r >= 0)
         r = add(rules, config->folder, OWN & known, true, error);
     if (r >= 0)

@@ -296,14 +296,17 @@ static int repeat(lua_State *lua)
     return 1;
 }
 
-/* "%p" would show an address, and so would "%s" of a table: another one in each run. */
-static void refuse_address(lua_State *lua, const char *format)
+/* "%p" would show an address, and so would "%s" of a table: another one in each run. A format may
+ * have NULs. */
+static void refuse_address(lua_State *lua, const char *format, size_t length)
 {
-    while ((format = strchr(format, '%'))) {
+    const char *end = format + length;
+
+    while ((format = memchr(format, '%', (size_t)(end - format)))) {
         format += 1 + strspn(format + 1, "-+ #0123456789.");
         if (*format == 'p')
             luaL_error(lua, "invalid conversion '%%p' to 'format'");
-        format += *format != '\0';
+        format += format < end;
     }
 }
 
@@ -312,9 +315,10 @@ static int format_text(lua_State *lua)
 {
     lua_CFunction function = lua_tocfunction(lua, lua_upvalueindex(1));
     size_t bytes = 0, length;
+    const char *format;
 
-    luaL_checklstring(lua, 1, &length);
-    refuse_address(lua, lua_tostring(lua, 1));
+    format = luaL_checklstring(lua, 1, &length);
+    refuse_address(lua, format, length);
     for (int i = 1; i <= lua_gettop(lua); i++) {
         if (lua_istable(lua, i) || lua_isfunction(lua, i)) {
             library_push_text(lua, i);

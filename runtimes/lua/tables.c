@@ -9,8 +9,13 @@
 
 static lua_Integer length_of(lua_State *lua)
 {
+    lua_Integer length;
+
     luaL_checktype(lua, 1, LUA_TTABLE);
-    return (lua_Integer)lua_rawlen(lua, 1);
+    length = (lua_Integer)lua_rawlen(lua, 1);
+    if (length == LUA_MAXINTEGER)
+        luaL_error(lua, "the table is too long");
+    return length;
 }
 
 /* Moves the items from `first` to `last` by one place, up or down. */

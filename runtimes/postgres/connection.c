@@ -75,12 +75,12 @@ static int wait_for(const struct postgres_connection *connection, short events,
         if (cancel_fired(wait->cancel))
             return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(wait->cancel));
         if (left == 0)
-            return err_set(error, ERR_TIMEOUT, POSTGRES_SLOW, "%s in %s: no answer in time", doing,
-                           connection->place->shown);
+            return err_set(error, ERR_TIMEOUT, POSTGRES_SLOW, "%s: %s: no answer in time",
+                           connection->place->shown, doing);
         if (poll(fds, ARRAY_SIZE(fds), left < INT32_MAX ? (int)left : INT32_MAX) < 0 &&
             errno != EINTR)
-            return err_set(error, ERR_UNAVAILABLE, NULL, "%s in %s: poll: %s", doing,
-                           connection->place->shown, strerror(errno));
+            return err_set(error, ERR_UNAVAILABLE, NULL, "%s: %s: poll: %s",
+                           connection->place->shown, doing, strerror(errno));
         if (fds[0].revents)
             return 0;
     }

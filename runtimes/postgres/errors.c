@@ -53,7 +53,7 @@ int postgres_result_error(const PGresult *result, const char *doing, const char 
     const char *text = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
     const struct postgres_meaning *meaning = postgres_meaning_of(state ? state : "08");
 
-    return err_set(error, meaning->code, meaning->reason, "%s in %s: %s%s%s%s", doing, place,
+    return err_set(error, meaning->code, meaning->reason, "%s: %s: %s%s%s%s", place, doing,
                    text ? text : "the connection was cut", state ? " (" : "", state ? state : "",
                    state ? ")" : "");
 }
@@ -87,11 +87,11 @@ static const char *essence_of(const char *text, size_t *ret_length)
     return found;
 }
 
-/* Refused by TLS: libpq has only texts for that. */
-static bool is_about_certificates(const char *text)
+/* Refused before the server has a SQLSTATE for it: libpq has only texts for that. */
+static bool is_refused(const char *text)
 {
     return strstr(text, "certificate") || strstr(text, "does not support SSL") ||
-           strstr(text, "private key");
+           strstr(text, "private key") || strstr(text, "no password supplied");
 }
 
 int postgres_connection_error(const PGconn *pg, const char *doing, const char *place,
@@ -101,14 +101,14 @@ int postgres_connection_error(const PGconn *pg, const char *doing, const char *p
     const struct postgres_meaning *meaning = postgres_meaning_of(state ? state : "08");
     size_t length;
 
-    if (!state && is_about_certificates(text))
+    if (!state && is_refused(text))
         meaning = postgres_meaning_of("28");
     essence = essence_of(text, &length);
     if (!length)
-        return err_set(error, meaning->code, meaning->reason, "%s in %s: the connection was cut",
-                       doing, place);
-    return err_set(error, meaning->code, meaning->reason, "%s in %s: %.*s", doing, place,
-                   (int)length, essence);
+        return err_set(error, meaning->code, meaning->reason, "%s: %s: the connection was cut",
+                       place, doing);
+    return err_set(error, meaning->code, meaning->reason, "%s: %s: %.*s", place, doing, (int)length,
+                   essence);
 }
 
 int postgres_doubt_error(const struct error *cause, struct error *error)

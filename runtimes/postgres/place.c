@@ -252,7 +252,7 @@ int postgres_place_password(const struct postgres_place *place, char **ret, stru
     if (fd >= 0)
         close(fd);
     if (length < 0)
-        return err_set(error, ERR_INVALID, POSTGRES_ADDRESS_REASON,
+        return err_set(error, ERR_UNAUTHENTICATED, "StoreRefused",
                        "cannot read the password of %s from %s: %s", place->shown, place->passfile,
                        strerror(saved));
     while (length > 0 && (bytes[length - 1] == '\n' || bytes[length - 1] == '\r'))
@@ -260,7 +260,7 @@ int postgres_place_password(const struct postgres_place *place, char **ret, stru
     if (length == 0 || length > PASSWORD_BYTES || memchr(bytes, '\0', (size_t)length) ||
         memchr(bytes, '\n', (size_t)length)) {
         explicit_bzero(bytes, sizeof(bytes));
-        return err_set(error, ERR_INVALID, POSTGRES_ADDRESS_REASON,
+        return err_set(error, ERR_UNAUTHENTICATED, "StoreRefused",
                        "%s holds no password of %s: it must be one line", place->passfile,
                        place->shown);
     }

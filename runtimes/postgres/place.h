@@ -21,7 +21,8 @@ void postgres_place_done(struct postgres_place *place);
 /* ERR_INVALID InvalidAddress. */
 int postgres_place_parse(const char *address, struct postgres_place *ret, struct error *error);
 
-/* Reads the password; str_free_secret(). NULL where there is no passfile. ERR_INVALID. */
+/* Reads the password; str_free_secret(). NULL where there is no passfile.
+ * ERR_UNAUTHENTICATED StoreRefused: the file cannot be read, or has none. */
 int postgres_place_password(const struct postgres_place *place, char **ret, struct error *error);
 
 #endif

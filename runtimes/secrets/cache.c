@@ -1,12 +1,16 @@
 #include "runtimes/secrets/cache.h"
 
 #include <pthread.h>
+#include <string.h>
 #include <sys/queue.h>
 
 #include "engine/base/locked.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+
+/* Of an entry, with its places in the map and the value's own. */
+#define ENTRY_BYTES 256
 
 struct entry {
     char *key;
@@ -102,7 +106,7 @@ void secret_cache_put(struct secret_cache *cache, const char *key, int64_t now,
     *entry = (struct entry){.key = str_new(key),
                             .secret = {value_ref(secret->value), str_new(secret->version)},
                             .used_at = now,
-                            .bytes = sizeof(*entry) + length};
+                            .bytes = ENTRY_BYTES + length + strlen(key) + strlen(secret->version)};
     LOCKED(&cache->lock);
     before = strmap_get(&cache->by_key, key);
     if (before)

@@ -1,7 +1,9 @@
 #include "engine/spec/check.h"
+
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/similar.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/spec/moved.h"
@@ -213,6 +215,31 @@ static void check_lifecycle(struct check *check, const struct value *extensions,
         check_problem(check, INVALID_SPEC, &at, "%s", error.message);
 }
 
+/* A key that is mistyped would be passed over, and what it says would not be done: with another key
+ * than IMPORT_ID, a second object is made. */
+static void check_keys(struct check *check, const struct value *extensions, const struct place *in)
+{
+    static const char *const known[] = {"provider", "providerMeta", "resourceType", "lifecycle",
+                                        IMPORT_ID,  MOVED_FROM,     NOT_CREATED,    STATE_ADDRESS};
+
+    for (size_t i = 0; value_is(extensions, VALUE_OBJECT) && i < value_count(extensions); i++) {
+        const char *key = value_member_key(extensions, i, NULL);
+        const struct place at = {.above = in, .key = key};
+        struct similar similar;
+        bool is_known = false;
+
+        similar_begin(&similar, key);
+        for (size_t k = 0; k < ARRAY_SIZE(known); k++) {
+            is_known = is_known || str_equal(key, known[k]);
+            similar_offer(&similar, known[k]);
+        }
+        if (!is_known)
+            check_problem(check, INVALID_SPEC, &at, "means nothing for a Terraform resource%s%s%s",
+                          similar.found ? "; did you mean \"" : "",
+                          similar.found ? similar.found : "", similar.found ? "\"?" : "");
+    }
+}
+
 static void check_resource(void *state, struct check *check, size_t index,
                            const struct place *place)
 {
@@ -224,6 +251,7 @@ static void check_resource(void *state, struct check *check, size_t index,
     _cleanup_free_ char *type = NULL;
     struct error error = {0};
 
+    check_keys(check, resource->extensions, &in);
     check_import(check, resource->extensions, &in);
     check_address(checks, check, resource, &in);
     check_not_created(check, resource->extensions, &in);

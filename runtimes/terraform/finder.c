@@ -103,6 +103,7 @@ static struct wanted wanted_of(const struct finder *finder, const struct source 
     const struct locked *locked = lock_file_find(finder->config.locked, wanted->address);
 
     return (struct wanted){.source = wanted,
+                           .allowed = allowed,
                            .constraints = {allowed->version, version ? version : wanted->version,
                                            locked ? locked->version : NULL}};
 }
@@ -166,7 +167,8 @@ static int queue(struct finder *finder, struct look *look, struct error *error)
 
 static bool is_retry_due(const struct finder *finder, const struct look *look)
 {
-    bool is_local = !finder->config.network_mirror && !finder->config.remote.n_hosts;
+    bool is_local =
+        look->allowed.folder || (!finder->config.network_mirror && !finder->config.remote.n_hosts);
     int64_t last = is_local ? LAST_LOCAL : LAST_RETRY, delay = FIRST_RETRY;
 
     for (unsigned i = 1; i < look->failures && delay < last; i++)

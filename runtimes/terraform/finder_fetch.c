@@ -37,6 +37,19 @@ static int no_source(const struct wanted *wanted, const char *host, struct error
                    wanted->source->shown, host);
 }
 
+/* The flag names the folder. */
+static int offer_folder(const struct wanted *wanted, struct offer *ret, struct error *error)
+{
+    const struct source *allowed = wanted->allowed;
+
+    if (!wanted_matches(wanted, allowed->version))
+        return wanted_not_found(wanted, allowed->folder, error);
+    *ret = (struct offer){.version = str_new(allowed->version),
+                          .folder = str_new(allowed->folder),
+                          .links = LINKS_INSIDE};
+    return 0;
+}
+
 /* The last error says what the last source said. */
 static int find_offer(const struct fetching *fetching, const struct wanted *wanted,
                       struct offer *ret, struct error *error)
@@ -46,6 +59,8 @@ static int find_offer(const struct fetching *fetching, const struct wanted *want
     struct error failure = {0};
     int r = ERR_NOT_FOUND;
 
+    if (wanted->allowed && wanted->allowed->folder)
+        return offer_folder(wanted, ret, error);
     if (config->mirror)
         r = mirror_find(config->mirror, wanted, ret, &failure);
     if (r == ERR_NOT_FOUND && config->network_mirror)
@@ -229,13 +244,13 @@ static int fetch_archive(const struct fetching *fetching, const struct checking 
 
 /* ---- Folders ---- */
 
-static int hash_folder(const char *folder, char ret_h1[PACKAGE_H1_SIZE], struct error *error)
+static int hash_folder(const struct offer *offer, char ret_h1[PACKAGE_H1_SIZE], struct error *error)
 {
     _cleanup_(package_writer_done) struct package_writer writer;
     int r;
 
     package_writer_init(&writer, -1, UINT64_MAX);
-    r = package_copy(folder, &writer, error);
+    r = package_copy(offer->folder, offer->links, &writer, error);
     if (r >= 0)
         package_writer_finish(&writer, ret_h1);
     return r;
@@ -251,7 +266,7 @@ static int fetch_folder(const struct fetching *fetching, const struct checking *
     int r;
 
     package_writer_init(&writer, -1, cache_room(fetching->cache));
-    r = hash_folder(checking->offer->folder, h1, error);
+    r = hash_folder(checking->offer, h1, error);
     if (r < 0)
         return r;
     if (cache_find_files(fetching->cache, h1, ret, NULL) >= 0)
@@ -259,7 +274,7 @@ static int fetch_folder(const struct fetching *fetching, const struct checking *
     r = cache_begin(fetching->cache, &staging, error);
     writer.folder = staging.files;
     if (r >= 0)
-        r = package_copy(checking->offer->folder, &writer, error);
+        r = package_copy(checking->offer->folder, checking->offer->links, &writer, error);
     return r < 0 ? r : keep(fetching, checking, &staging, NULL, &writer, ret, error);
 }
 
@@ -281,6 +296,8 @@ static int fetch_package(const struct fetching *fetching, const struct wanted *w
         ret->is_locked = locked;
         return 0;
     }
+    if (wanted->allowed && wanted->allowed->folder)
+        err_wrap(&failure, "the folder %s that --terraform-provider names", offer->folder);
     if (failure.code != ERR_CANCELLED)
         err_wrap(&failure, "the provider %s %s", wanted->source->shown, offer->version);
     return err_copy(error, &failure);

@@ -123,9 +123,10 @@ static int64_t memory_of_process(const struct pool *pool)
     return most && most < LEAST_MEMORY ? LEAST_MEMORY : most;
 }
 
-static int start(struct pool *pool, struct instance *instance, const struct need *need,
+static int start(struct pool *pool, struct pooled *pooled, const struct need *need,
                  const struct plugin_call *call, struct error *error)
 {
+    struct instance *instance = &pooled->base;
     _cleanup_(environment_strings_free_p) char **environment =
         environment_strings(need->environment);
     int r;
@@ -134,6 +135,7 @@ static int start(struct pool *pool, struct instance *instance, const struct need
                                              .loop = pool->loop,
                                              .name = instance->provider->name,
                                              .program = instance->provider->program,
+                                             .package = pooled->package->folder,
                                              .folder = pool->folder,
                                              .environment = (const char *const *)environment,
                                              .max_memory = memory_of_process(pool),
@@ -260,7 +262,7 @@ static int launch(struct pool *pool, struct pooled *pooled, const struct need *n
         call.late_hint = LATE_START;
     }
     pthread_mutex_unlock(&pool->lock);
-    r = start(pool, &pooled->base, need, &call, &failure);
+    r = start(pool, pooled, need, &call, &failure);
     pthread_mutex_lock(&pool->lock);
     pooled->phase = r < 0 ? POOLED_FAILED : POOLED_READY;
     pooled->error = failure;

@@ -1,6 +1,9 @@
 #include "runtimes/terraform/source.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "engine/base/str.h"
 #include "runtimes/terraform/version.h"
@@ -83,12 +86,54 @@ int source_read(const char *text, char separator, struct source *ret, struct err
     return 0;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat status;
+
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int read_folder(const char *folder, struct source *ret, struct error *error)
+{
+    struct version version;
+
+    if (!ret->version)
+        ret->version = str_new(SOURCE_VERSION);
+    if (!version_read(ret->version, &version))
+        return err_set(error, ERR_INVALID, "InvalidProvider",
+                       "%s: what is in a folder has a version, such as 1.2.0, and no constraint",
+                       ret->version);
+    ret->folder = realpath(folder, NULL);
+    if (ret->folder && is_folder(ret->folder))
+        return 0;
+    return err_set(error, ERR_INVALID, "InvalidProvider", "%s: %s", folder,
+                   strerrordesc_np(ret->folder ? ENOTDIR : errno));
+}
+
+int source_read_allowed(const char *text, struct source *ret, struct error *error)
+{
+    const char *folder = strstr(text, "=/"); /* no constraint has a slash */
+    _cleanup_free_ char *name = folder ? str_new_n(text, (size_t)(folder - text)) : str_new(text);
+    struct source source = {0};
+    int r = source_read(name, '@', &source, error);
+
+    if (r >= 0 && folder)
+        r = read_folder(folder + 1, &source, error);
+    if (r < 0) {
+        source_done(&source);
+        return r;
+    }
+    *ret = source;
+    return 0;
+}
+
 void source_copy(struct source *to, const struct source *from)
 {
     *to = (struct source){.address = str_new(from->address),
                           .shown = str_new(from->shown),
                           .name = str_new(from->name),
-                          .version = str_new(from->version)};
+                          .version = str_new(from->version),
+                          .folder = str_new(from->folder)};
 }
 
 void source_done(struct source *source)
@@ -97,6 +142,7 @@ void source_done(struct source *source)
     free(source->shown);
     free(source->name);
     free(source->version);
+    free(source->folder);
     *source = (struct source){0};
 }
 

@@ -5,14 +5,16 @@
 #ifndef RUNTIMES_TERRAFORM_WANTED_H
 #define RUNTIMES_TERRAFORM_WANTED_H
 
+#include "runtimes/terraform/package/unpack.h"
 #include "runtimes/terraform/source.h"
 
 #define WANTED_CONSTRAINTS 3
 
 /* Borrowed. */
 struct wanted {
-    const struct source *source; /* its version does not count */
+    const struct source *source;                 /* its version does not count */
     const char *constraints[WANTED_CONSTRAINTS]; /* version.h; NULL: none */
+    const struct source *allowed; /* the flag's; its folder is the only place to look. Or NULL */
 };
 
 /* Whether that version will do: it meets all constraints, and has a suffix (4.0.0-beta1) only if
@@ -38,11 +40,12 @@ int wanted_not_found(const struct wanted *wanted, const char *where, struct erro
 /* A package that a source has. */
 struct offer {
     char *version;
-    char *folder;  /* with its files; an absolute path */
-    char *archive; /* or a zip; an absolute path */
-    char *url;     /* or the address of one */
-    char *zh;      /* SHA-256 of the archive, which it has to have; or NULL */
-    char *hashes;  /* a list (package/hash.h) of which it has to have one; or NULL */
+    char *folder;             /* with its files; an absolute path */
+    enum package_links links; /* of the folder */
+    char *archive;            /* or a zip; an absolute path */
+    char *url;                /* or the address of one */
+    char *zh;                 /* SHA-256 of the archive, which it has to have; or NULL */
+    char *hashes;             /* a list (package/hash.h) of which it has to have one; or NULL */
 };
 void offer_done(struct offer *offer);
 

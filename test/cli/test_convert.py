@@ -283,14 +283,15 @@ def test_what_kusion_generates():
 
 def test_a_preview_of_a_spec_file():
     spec = convert(dump(manifest()), "--service-account", "deployer")
-    spec["spec"]["prune"] = False
+    sources = [{"kind": "ConfigMap", "name": "more", "key": "all"}]
+    spec["spec"] |= {"prune": False, "resourcesFrom": sources}
     result = run("--preview", "-", input=json.dumps(spec))
     assert yaml.safe_load(result.stdout) == {
         "apiVersion": "api.kusion.io/v1",
         "kind": "Release",
         "metadata": {"generateName": "web-preview-", "namespace": "apps"},
         "spec": {"specRef": {"name": "web"}, "operation": "Preview", "serviceAccountName": "deployer",
-                 "policies": {"prune": False}, "resources": spec["spec"]["resources"]},
+                 "policies": {"prune": False}, "resourcesFrom": sources, "resources": spec["spec"]["resources"]},
     }
     result = run("-", input=json.dumps(spec))
     assert yaml.safe_load(result.stdout) == spec

@@ -242,6 +242,18 @@ def test_to_kusion_says_what_is_lost():
     assert "warning  spec.interval is lost" in result.stderr and "context" not in result.stderr
 
 
+def test_to_kusion_says_which_resources_it_does_not_do():
+    given = yaml.safe_load(run(yaml.safe_dump_all([manifest("a")])).stdout)
+    given["metadata"] |= {"labels": {"a": "b"}, "annotations": {"c": "d"}}
+    given["spec"]["resources"][0]["extensions"] = {"healthPolicy": {"health.lua": "return {}"}}
+    given["spec"]["resources"].append({"id": "b", "type": "HTTP", "attributes": {}})
+    result = kusion("convert", "-f", "-", "--to", "kusion", input=yaml.safe_dump(given))
+    assert result.returncode == 0
+    for told in ("metadata.labels is lost", "metadata.annotations is lost", "b  HTTP means nothing to Kusion",
+                 "v1:ConfigMap:apps:a  extensions.healthPolicy[health.lua] means nothing to Kusion"):
+        assert told in result.stderr, result.stderr
+
+
 def test_to_manifests_and_back():
     given = [manifest("a"), manifest("b", annotations={"argocd.argoproj.io/sync-wave": "1"})]
     spec = run(yaml.safe_dump_all(given)).stdout
@@ -299,13 +311,14 @@ def test_a_state_file_of_terraform(tmp_path):
     extensions = {"provider": "registry.terraform.io/hashicorp/aws", "resourceType": "aws_vpc",
                   "kusionstack.io/import-id": "vpc-1"}
     assert vpc == {"id": "hashicorp:aws:aws_vpc:net", "type": "Terraform", "extensions": extensions,
-                   "attributes": {"id": "vpc-1", "cidr_block": "10.0.0.0/16", "dhcp": [{"name": "a"}]}}
+                   "attributes": {"cidr_block": "10.0.0.0/16", "dhcp": [{"name": "a"}]}}
     assert first["id"] == "hashicorp:aws:aws_subnet:a-x-s-0" and first["dependsOn"] == [vpc["id"]]
     assert first["attributes"] == {} and first["extensions"]["kusionstack.io/import-id"] == "subnet-1"
     assert "kusionstack.io/import-id" not in second["extensions"]
     assert second["extensions"]["kusionstack.io/state-address"] == 'module.a["x"].aws_subnet.s["k"]'
     assert "s3" not in result.stdout + result.stderr
-    for told in ("secret is left out: it is a secret", "password is left out: it is a secret",
+    assert result.stderr.count("chooses it where nobody has written it") == 1
+    for told in ("secret is left out: it is a secret", "cidr_block is as it is now", "password is left out: it is a secret",
                  "has no id to be imported by", "note  aws_ami.ami  is left out"):
         assert told in result.stderr
     assert "cannot be told" not in result.stderr

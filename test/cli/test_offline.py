@@ -120,6 +120,22 @@ def test_an_explanation_is_plain_text(reason):
 
 def test_links_lead_to_pages():
     assert "docs/approval.md" in kusion("explain", "AwaitingApproval").stdout
+    assert "(docs/troubleshooting.md#rights-that-are-missing)" in kusion("explain", "AccessDenied").stdout
+
+
+@pytest.mark.parametrize("reason, page", [("Ready", "troubleshooting"), ("StateLost", "reasons")])
+def test_an_explanation_says_where_it_is_from(reason, page):
+    assert kusion("explain", reason).stdout.endswith(f"\nFrom docs/{page}.md.\n")
+
+
+def test_all_paragraphs_are_told():
+    lines = kusion("explain", "TooLarge").stdout.splitlines()
+    for beginning in ("The operation needs more memory", "Of one resource: ", "Of a Terraform resource: "):
+        assert any(line.startswith(beginning) for line in lines), lines
+
+
+def test_reasons_with_one_text_are_told_together():
+    assert kusion("explain", "KindNotServed").stdout.startswith("KindNotFound, KindNotServed\n")
 
 
 def test_an_unknown_reason():

@@ -27,6 +27,8 @@ SHOWN = {  # in this order
     "stores": ["State is in PostgreSQL", "Ready after", "0 are damaged", "no State", "State is moved to a bucket",
                "does nothing", "was moved", "goes on with the same objects", "the same as before", "Gone after",
                "0 documents are whole"],
+    "onprem": ["It is previewed", "The host is down", "is made", "waits", "The host comes back", "PowerDNS answers",
+               "Caddy has the route", "the host has the file", "Gone after", "nothing is left"],
     "node": ["helm install", "Ready at", "helm test", "is at work", "Ready after", "What the guestbook's Pods answer",
              "helm upgrade", "the same objects as before", "kill -9", "the kubelet started its container again",
              "the same objects as before", "helm uninstall", "releases.api.kusion.io", "specs.api.kusion.io"],
@@ -36,8 +38,8 @@ SHOWN = {  # in this order
 def skip_unless_possible(name):
     if name == "hybrid":
         need_providers()
-    if name in ("node", "stores"):
-        what = {"node": ["node", "can"], "stores": ["stores", "can", "postgres", "s3"]}[name]
+    if name in ("node", "onprem", "stores"):
+        what = {"node": ["node", "can"], "onprem": ["rack", "can"], "stores": ["stores", "can", "postgres", "s3"]}[name]
         can = subprocess.run([ROOT / "hack" / what[0], *what[1:]], capture_output=True, text=True, check=False)
         if can.returncode:
             pytest.skip(f"{name}: it cannot be had here: {can.stderr.strip()}")

@@ -11,6 +11,7 @@ from kusion_e2e.controller import STATE
 from kusion_e2e.rights import account, may, wait_until_may
 from kusion_e2e.shell import snippets, type_in
 from kusion_e2e.specs import config_map, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 @pytest.fixture
@@ -57,6 +58,7 @@ def test_the_commands_of_the_message_show_the_plan_and_approve_it(spec):
 
 
 def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenant):
+    need_objects()
     spec = Approved(controlled, tenant, "web").apply([config_map("a", tenant)])
     show, approve, *_ = snippets("approval.md")
     result = type_in(controlled, f"set -e\n{show}\n{approve}".replace("team-a", tenant))

@@ -37,8 +37,7 @@ def pod_of(objects):
 
 
 def container_of(objects):
-    (container,) = pod_of(objects)["containers"]
-    return container
+    return pod_of(objects)["containers"][0]
 
 
 EVERYTHING = [
@@ -64,6 +63,8 @@ EVERYTHING = [
     "--set=state.volume.persistentVolumeClaim.claimName=state",
     "--set=state.secrets={pg,state-key}",
     r"--set=state.key=file:/state-secrets/state-key\,kms:unix:///run/kms/kms.sock\,identity",
+    '--set-json=state.kms={"image":"kms:1","args":["--socket=/run/kms/kms.sock"],'
+    '"volumeMounts":[{"name":"state-pg","mountPath":"/etc/kms"}]}',
     "--set=state.encryption=all",
     "--set=state.accept=0123456789abcdef",
     "--set=terraform.providers[0]=hashicorp/random@~> 3.6",
@@ -223,6 +224,7 @@ class TestRendered:
                 "name": "state-state-key",
                 "secret": {"secretName": "state-key", "defaultMode": 0o440},
             },
+            "kms": {"name": "kms", "emptyDir": {}},
             "terraform-providers": {
                 "name": "terraform-providers",
                 "persistentVolumeClaim": {"claimName": "providers"},
@@ -241,11 +243,18 @@ class TestRendered:
             {"name": "state", "mountPath": "/state"},
             {"name": "state-pg", "mountPath": "/state-secrets/pg", "readOnly": True},
             {"name": "state-state-key", "mountPath": "/state-secrets/state-key", "readOnly": True},
+            {"name": "kms", "mountPath": "/run/kms"},
             {"name": "terraform-providers", "mountPath": "/terraform/providers", "readOnly": True},
             {"name": "terraform-cache", "mountPath": "/terraform/cache"},
             {"name": "terraform-files", "mountPath": "/terraform/files", "readOnly": True},
             {"name": "temporary", "mountPath": "/tmp"},
         ]
+        assert pod["containers"][1] == {
+            "name": "kms", "image": "kms:1", "args": ["--socket=/run/kms/kms.sock"],
+            "securityContext": {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                                "capabilities": {"drop": ["ALL"]}},
+            "volumeMounts": [{"name": "state-pg", "mountPath": "/etc/kms"}, {"name": "kms", "mountPath": "/run/kms"}],
+        }
         assert "volumes" not in pod_of(render(plane))
         refused = render(plane, "--set=terraform.providers[0]=hashicorp/random", check=False)
         assert "terraform.providers needs terraform.pluginVolume, terraform.networkMirror or" in refused.stderr

@@ -28,7 +28,7 @@ FOREIGN = "monitoring.coreos.com/v1"  # the Prometheus operator's: this API serv
 PASSED_ON = {  # Kubernetes' own: the API server checks what is in it
     ("rbac", "extraRules"), ("networkPolicy", "metricsFrom"), ("resources",), ("tolerations",),
     ("affinity",), ("topologySpreadConstraints",), ("terraform", "pluginVolume"),
-    ("terraform", "cacheVolume"), ("state", "volume"),
+    ("terraform", "cacheVolume"), ("state", "volume"), ("state", "kms"),
 }
 
 

@@ -1,36 +1,33 @@
-"""examples/onprem.yaml over the real servers: PowerDNS and Caddy (hack/rack)."""
+"""examples/onprem.yaml over the real servers: PowerDNS, Caddy and sshd (hack/rack)."""
 
 import json
-import os
-import shlex
 import socket
 import struct
-import subprocess
 import urllib.request
+from pathlib import Path
 
 import pytest
 import yaml
 
 from kusion_e2e.controller import Controller
 from kusion_e2e.paths import ROOT
+from kusion_e2e.rack import host_file, host_secret, python_provider, rack as servers
 from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec
 from kusion_e2e.states import open_text, states
 from kusion_e2e.wait import eventually
 
-RACK = ROOT / "hack/rack"
 TEAM = "team-a"
-
-
-def run(*arguments):
-    return subprocess.run([RACK, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=400,
-                          check=False)
+HOST = "rack:host:host_file:web"
+CONTEXT = [{"secretRef": {"name": "host"}}]
 
 
 class Rack:
-    """Both servers."""
+    """All servers."""
 
     def __init__(self, environment):
+        self.environment = environment
+        self.file = Path(environment["KUSION_RACK_HOST_FILES"]) / "web.address"
         self.dns, self.key = environment["KUSION_RACK_DNS"], environment["KUSION_RACK_DNS_KEY"]
         self.dns_port = int(environment["KUSION_RACK_DNS_PORT"])
         self.lb, self.site = environment["KUSION_RACK_LB"], environment["KUSION_RACK_LB_SITE"]
@@ -70,21 +67,15 @@ class Rack:
 
 @pytest.fixture(scope="module")
 def rack():
-    name = f"e2e-{os.getpid()}"
-    can = run("can")
-    if can.returncode:
-        pytest.skip(can.stderr.strip())
-    up = run("up", name)
-    assert up.returncode == 0, up.stderr
-    words = shlex.split(run("env", name).stdout)
-    yield Rack(dict(word.split("=", 1) for word in words if "=" in word))
-    run("down", name)
+    with servers() as environment:
+        yield Rack(environment)
 
 
 @pytest.fixture(scope="module")
 def controller(state_namespace, rack):
     flags = [word for url in (rack.dns, rack.lb) for word in ("--http-host", f"{url}=127.0.0.1")]
-    controller = Controller(state_namespace, flags=flags)
+    provider = f"rack/host@1.0.0={python_provider()}"
+    controller = Controller(state_namespace, flags=[*flags, "--terraform-provider", provider])
     yield controller.wait_leading()
     assert controller.stop() == 0
 
@@ -97,6 +88,7 @@ def team(controller, rack):
     cluster.apply((ROOT / "examples/team-a.yaml").read_text())
     cluster.apply(json.dumps({"apiVersion": "v1", "kind": "Secret", "stringData": {"token": rack.key},
                               "metadata": {"name": "dns", "namespace": TEAM}}))
+    cluster.apply(json.dumps(host_secret(rack.environment, TEAM)))
     yield cluster
     cluster.delete_namespace(TEAM)
 
@@ -105,7 +97,10 @@ def resources(rack):
     """Of the example, with the servers' real addresses."""
     text = (ROOT / "examples/onprem.yaml").read_text()
     text = text.replace("http://dns.rack.example:8081", rack.dns).replace("http://lb.rack.example:2019", rack.lb)
-    return {one["id"]: one for one in yaml.safe_load(text)["spec"]["resources"]}
+    made = {one["id"]: one for one in yaml.safe_load(text)["spec"]["resources"]}
+    real = host_file(rack.file.name, rack.environment, made[HOST]["attributes"]["content"])
+    made[HOST].update(attributes=real["attributes"], extensions=real["extensions"])
+    return made
 
 
 def test_the_example_has_its_whole_life(team, rack, controller):
@@ -113,7 +108,7 @@ def test_the_example_has_its_whole_life(team, rack, controller):
     made = resources(rack)
 
     def apply(**more):
-        return spec.apply(list(made.values()), serviceAccountName="deployer", **more)
+        return spec.apply(list(made.values()), serviceAccountName="deployer", contextFrom=CONTEXT, **more)
 
     apply(suspend=True)
     spec.wait("Unknown")
@@ -125,7 +120,9 @@ def test_the_example_has_its_whole_life(team, rack, controller):
     assert rack.resolve("web.team-a.example") == [address]
     assert rack.route()["handle"][0]["upstreams"] == [{"dial": "web.team-a.example:80"}]
     assert team.get_json("configmap", "rack", "-n", TEAM)["data"] == {
-        "zone": "team-a.example.", "host": "web.example.com"}
+        "zone": "team-a.example.", "host": "web.example.com",
+        "file": f"sftp://{rack.environment['KUSION_RACK_HOST']}{rack.file}"}
+    assert rack.file.read_text() == address
     assert rack.key not in open_text(team, spec) + controller.log.read_text()
 
     # Nothing more is to be done.
@@ -154,7 +151,7 @@ def test_the_example_has_its_whole_life(team, rack, controller):
     assert rack.resolve("web.team-a.example") == [] and rack.resolve("www.team-a.example") == [address]
 
     spec.delete()
-    assert rack.zone() is None and not states(team, TEAM)
+    assert rack.zone() is None and not rack.file.exists() and not states(team, TEAM)
 
 
 def test_half_way_down_and_mended(team, rack):
@@ -163,12 +160,13 @@ def test_half_way_down_and_mended(team, rack):
     made = resources(rack)
     right = made["rack:lb:web"]["extensions"]["create"]["path"]
     made["rack:lb:web"]["extensions"]["create"]["path"] = "/config/apps/http/servers/none/routes"
-    spec.apply(list(made.values()), serviceAccountName="deployer", retryInterval="2s", timeout="5s")
+    spec.apply(list(made.values()), serviceAccountName="deployer", contextFrom=CONTEXT, retryInterval="2s",
+               timeout="15s")
     ready = spec.wait("False")
     assert "rack:lb:web" in ready["message"], ready
     assert rack.zone() and team.get_json("configmap", "rack", "-n", TEAM) is None
     made["rack:lb:web"]["extensions"]["create"]["path"] = right
-    spec.apply(list(made.values()), serviceAccountName="deployer").wait("True", 150)
+    spec.apply(list(made.values()), serviceAccountName="deployer", contextFrom=CONTEXT).wait("True", 150)
     assert rack.route()
     spec.delete()
     assert rack.zone() is None and rack.route() is None

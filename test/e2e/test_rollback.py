@@ -8,6 +8,7 @@ import pytest
 from kusion_e2e.requested import Requested
 from kusion_e2e.shell import snippets, type_in
 from kusion_e2e.specs import config_map, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import recorded, states
 from kusion_e2e.wait import eventually
 
@@ -204,6 +205,7 @@ def test_a_destroyed_spec_can_be_deleted(spec):
 # ---- The page ----
 
 def test_the_commands_of_the_page(controlled, tenant):
+    need_objects()
     spec = Requested(controlled, tenant, "web")
     three_revisions(spec)
     roll_back, show, destroy = snippets("rollback.md")

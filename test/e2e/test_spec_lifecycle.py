@@ -9,6 +9,7 @@ import pytest
 
 from kusion_e2e.controller import STATE
 from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
 
@@ -111,6 +112,7 @@ def test_two_specs_that_claim_one_object(controlled, tenant):
 
 
 def test_a_plan_too_long_for_a_status_is_kept_beside_it(controlled, tenant):
+    need_objects()
     count = 2100  # a status takes 2,000
     spec = Spec(controlled, tenant)
     spec.apply([config_map(f"item-{number}", tenant) for number in range(count)], suspend=True)

@@ -14,6 +14,7 @@ import pytest
 from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.shell import snippets, type_in
 from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import forget_store, states
 from kusion_e2e.terraform import need_providers, new_backend, reference, terraform, thing, thing_id, things_flags
 from kusion_e2e.wait import eventually
@@ -45,6 +46,7 @@ class InObjects:
     flags = ()
 
     def __init__(self, cluster, folder):
+        need_objects()
         self.cluster = cluster
 
     def _list(self, kind):
@@ -418,7 +420,8 @@ def world(state_namespace, tenant, backend, tmp_path):
         one.release()
         if one.operator and one.operator.process.poll() is None:
             one.operator.crash()
-        one.operator.log.unlink(missing_ok=True)
+        if one.operator:
+            one.operator.log.unlink(missing_ok=True)
         forget_store(state_namespace)
 
 

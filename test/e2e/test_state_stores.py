@@ -11,10 +11,12 @@ import pytest
 from kusion_e2e.canary import Canary
 from kusion_e2e.controller import PROGRAM, Controller, release_lease
 from kusion_e2e.long import LONG
+from kusion_e2e.paths import ROOT
 from kusion_e2e.servers import Servers
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
+KMS_PLUGIN = ROOT / "hack/kms-plugin"
 KINDS = ["postgres", "s3", "apache"]
 MANY = [f"m{n}" for n in range(30)]
 UNSEALED = ["--state-encryption=none"]
@@ -42,9 +44,20 @@ class World:
             (self.keys / file).write_bytes(content)
             (self.keys / file).chmod(0o400)
 
-    def start(self, place):
+    def begin(self, place):
         self.operator = Controller(self.cluster, state=self.state, flags=[
-            "--watch-namespace", self.tenant, "--state-backend", place, *self.seal]).wait_leading()
+            "--watch-namespace", self.tenant, "--state-backend", place, *self.seal])
+
+    def start(self, place):
+        self.begin(place)
+        self.operator.wait_leading()
+
+    def refused(self, place):
+        """What an operator says that ends because it cannot begin."""
+        self.begin(place)
+        eventually(lambda: self.operator.process.poll() is not None)
+        said, self.operator = self.operator.logged(), None
+        return said
 
     def kill(self):
         self.operator.crash()
@@ -193,6 +206,70 @@ def test_state_that_was_not_sealed_is_left_alone(world):
     eventually(lambda: world.values() == {"a": "2", "c": "2"})
     assert world.made()["a"][1] == before["a"][1]
     world.spec().delete()
+
+
+class Kms:
+    """A plugin of KMS v2 (test/kms), and what it is told of its keys."""
+
+    def __init__(self, folder):
+        built = subprocess.run([KMS_PLUGIN], capture_output=True, text=True, timeout=400, check=False)
+        if built.returncode != 0:
+            pytest.skip(f"there is no KMS plugin: {built.stderr[-300:]}")
+        self.program = built.stdout.strip()
+        self.socket, self.switches = folder / "kms.sock", folder / "switches"
+        self.process = None
+
+    def run(self):
+        self.socket.unlink(missing_ok=True)
+        self.process = subprocess.Popen([self.program, self.socket, self.switches])
+        eventually(self.socket.exists)
+
+    def switch(self, words):
+        self.switches.write_text(words)
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def kms(tmp_path):
+    made = Kms(tmp_path)
+    made.run()
+    yield made
+    made.kill()
+
+
+def test_a_kms_that_is_down_stops_who_begins(world, kms, tmp_path):
+    """And nobody else; and a key may go when nothing needs it any more."""
+    place = f"file:{tmp_path / 'state'}"
+    world.seal = [f"--state-key=kms:unix://{kms.socket}"]
+    world.start(place)
+    world.apply("a", "b").wait("True")
+    before = world.made()
+    kms.kill()
+    world.apply("a", "c", x="2").wait("True")
+    world.kill()
+
+    world.apply("a", "d", x="3")
+    assert "KeyUnavailable" in world.refused(place)
+    assert world.values() == {"a": "2", "c": "2"}
+    kms.run()
+    world.start(place)
+    eventually(lambda: world.values() == {"a": "3", "d": "3"})
+    assert world.made()["a"][1] == before["a"][1]
+    world.stop()
+
+    kms.switch("key key-2")
+    assert "and 0 could not be\n" in world.command("rekey", "--state-backend", place)
+    kms.switch("key key-2\nforget key-1")
+    world.start(place)
+    world.apply("a", x="4").wait("True")
+    assert world.values() == {"a": "4"} and world.made()["a"][1] == before["a"][1]
+    files = [path.read_bytes() for path in (tmp_path / "state").rglob("*") if path.is_file()]
+    assert files and not any(world.canary.is_in(content.decode(errors="replace")) for content in files)
+    world.spec().delete()
+    assert not world.values()
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "nginx"])

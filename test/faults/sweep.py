@@ -6,7 +6,10 @@ sweep.py CLUSTER [SECONDS]     CLUSTER: a plane of hack/controlplane that is up
 KUSION_TEST_SEED   the order of the lives (else the time's)
 KUSION_TEST_FROM   number of lives of that order to leave out: those that were done before
 KUSION_TEST_LIFE   "KIND VERB PATH #N": that life alone
-KUSION_TEST_SCENARIO what the lives are: automatic (if not set), or approval: each plan waits for one
+KUSION_TEST_SCENARIO what the lives are: automatic (if not set); approval: each plan waits for one;
+                   wide: sources, dependsOn, ignore, health and drift; remote: the same by a kubeconfig;
+                   http: things behind a REST API
+KUSION_TEST_AT     a regular expression: at such positions alone
 KUSION_TEST_JOBS   lives side by side (2 for each CPU)
 KUSION_FAULTS_LONG the lives in which an answer or an event never comes, in place of all others
 
@@ -15,6 +18,7 @@ build/faults/. The exit status is 0 if there is none. SIGTERM and SIGINT end it 
 lives that were begun are ended, and what it came to is printed, with the command to go on."""
 
 import os
+import re
 import sys
 import time
 from concurrent.futures import FIRST_COMPLETED, wait
@@ -29,6 +33,7 @@ from kusion_e2e.deadline import Deadline  # noqa: E402
 
 SCENARIO = os.environ.get("KUSION_TEST_SCENARIO", "automatic")
 COMMAND = "hack/soak faults" if SCENARIO == "automatic" else f"KUSION_TEST_SCENARIO={SCENARIO} hack/soak faults"
+AT = os.environ.get("KUSION_TEST_AT", "")
 
 
 def tell(result):
@@ -102,7 +107,8 @@ def main():
             kind, _, position = os.environ["KUSION_TEST_LIFE"].partition(" ")
             pairs = [(position, kind)]
         else:
-            pairs = plan(sweep.positions(SCENARIO), seed, "KUSION_FAULTS_LONG" in os.environ)
+            found = [one for one in sweep.positions(SCENARIO) if re.search(AT, one)]
+            pairs = plan(found, seed, "KUSION_FAULTS_LONG" in os.environ)
         run(sweep, pairs[first:], deadline, jobs, count)
     finally:
         sweep.close()

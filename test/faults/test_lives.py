@@ -1,6 +1,6 @@
 """A sample of the sweep: lives with one fault each, chosen by KUSION_TEST_SEED (else always the
-same). KUSION_FAULTS_LIVES is their number; every fourth waits for approvals. `hack/soak faults` goes
-through all."""
+same). KUSION_FAULTS_LIVES is their number; every fourth waits for approvals, and every twelfth is `remote`.
+`hack/soak faults` goes through all, and through the other scenarios."""
 
 import os
 
@@ -12,8 +12,9 @@ LIVES = int(os.environ.get("KUSION_FAULTS_LIVES", "24"))
 SEED = int(os.environ.get("KUSION_TEST_SEED", "1"))
 
 
-APPROVED = LIVES // 4
-SCENARIOS = ["approval"] * APPROVED + ["automatic"] * (LIVES - APPROVED)
+COUNTS = {"approval": LIVES // 4, "remote": LIVES // 12}
+COUNTS["automatic"] = LIVES - sum(COUNTS.values())
+SCENARIOS = [scenario for scenario, count in COUNTS.items() for _ in range(count)]
 
 
 def submit(sweep, scenario, count):
@@ -24,7 +25,7 @@ def submit(sweep, scenario, count):
 @pytest.fixture(scope="module")
 def lives(sweep):
     """The lives, which take place side by side: their results to come."""
-    return [*submit(sweep, "approval", APPROVED), *submit(sweep, "automatic", LIVES - APPROVED)]
+    return [life for scenario, count in COUNTS.items() if count for life in submit(sweep, scenario, count)]
 
 
 @pytest.mark.parametrize("number", range(LIVES))

@@ -77,7 +77,7 @@ nodeSelector:
 tolerations:
   {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets (include "kusion-operator.hasSecretStoreFiles" .) }}
+{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets .Values.state.kms (include "kusion-operator.hasSecretStoreFiles" .) }}
 volumes:
 {{- end }}
 {{- if include "kusion-operator.hasSecretStoreFiles" . }}
@@ -94,6 +94,10 @@ volumes:
   secret:
     secretName: {{ . | quote }}
     defaultMode: 0440
+{{- end }}
+{{- if .Values.state.kms }}
+- name: kms
+  emptyDir: {}
 {{- end }}
 {{- if .Values.terraform.providers }}
 {{- with .Values.terraform.pluginVolume }}
@@ -138,6 +142,19 @@ terraform.lock.hcl: {{ quote . }}
 
 {{- define "kusion-operator.hasSecretStoreFiles" -}}
 {{- with .Values.secretStores }}{{ if and .hosts .caBundle }}true{{ end }}{{ end }}
+{{- end }}
+
+{{/* Where the operator and the KMS plugin meet. */}}
+{{- define "kusion-operator.kmsMount" -}}
+{name: kms, mountPath: /run/kms}
+{{- end }}
+
+{{/* The container of the KMS plugin: what state.kms has, and what every container here has. */}}
+{{- define "kusion-operator.kmsContainer" -}}
+{{- $mount := include "kusion-operator.kmsMount" . | fromYaml }}
+{{- $ours := dict "name" "kms" "securityContext" (dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL"))) }}
+{{- $mounts := append (default list .Values.state.kms.volumeMounts) $mount }}
+{{- toYaml (mergeOverwrite $ours (deepCopy .Values.state.kms) (dict "volumeMounts" $mounts)) }}
 {{- end }}
 
 {{/* The same of their containers: image, arguments, environment. */}}
@@ -245,7 +262,7 @@ args:
 {{- range .Values.controller.extraArgs }}
 - {{ quote . }}
 {{- end }}
-{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets (include "kusion-operator.hasSecretStoreFiles" .) }}
+{{- if or .Values.terraform.providers .Values.state.volume .Values.state.secrets .Values.state.kms (include "kusion-operator.hasSecretStoreFiles" .) }}
 volumeMounts:
 {{- end }}
 {{- if include "kusion-operator.hasSecretStoreFiles" . }}
@@ -261,6 +278,9 @@ volumeMounts:
 - name: {{ printf "state-%s" . | quote }}
   mountPath: {{ printf "/state-secrets/%s" . | quote }}
   readOnly: true
+{{- end }}
+{{- if .Values.state.kms }}
+- {{ include "kusion-operator.kmsMount" . }}
 {{- end }}
 {{- if .Values.terraform.providers }}
 {{- if .Values.terraform.pluginVolume }}

@@ -155,6 +155,11 @@ size_t kube_client_answer_limit(const struct kube_client *client)
     return client->is_of_tenant ? KUBE_TENANT_ANSWER : 0;
 }
 
+size_t kube_client_kinds_limit(const struct kube_client *client)
+{
+    return client->is_of_tenant ? KUBE_TENANT_KINDS : 0;
+}
+
 struct http_client *kube_client_watch_http(struct kube_client *client, bool for_tenant)
 {
     return for_tenant ? client->watches : client->control_watches;

@@ -42,7 +42,7 @@ struct kube_client_config {
     /* Whom requests act as that impersonate nobody: a user, and groups of it. NULL: nobody. */
     const char *as;
     const char *const *as_groups;
-    size_t n_as_groups;  /* KUBE_AS_GROUPS at most */
+    size_t n_as_groups; /* KUBE_AS_GROUPS at most */
     /* The server is one that a tenant chose: it is connected to only if its address passes. Then a
      * request that finds no connection is tried once more at once, and fails with
      * KUBE_UNREACHABLE, whatever the reason was: nobody is to scan a network by what it says.
@@ -85,6 +85,9 @@ int64_t kube_client_unanswered_for(const struct kube_client *client);
  * operator's own. */
 #define KUBE_TENANT_ANSWER (2u << 20)
 size_t kube_client_answer_limit(const struct kube_client *client);
+/* The same of an answer about its groups, or the kinds of one: some hundred. */
+#define KUBE_TENANT_KINDS (256u << 10)
+size_t kube_client_kinds_limit(const struct kube_client *client);
 
 /* For watch.h: the HTTP client of a watch loop (the tenants' or our own), and that loop, for
  * timers. */

@@ -30,6 +30,10 @@ void kube_config_free(struct kube_config *config)
     free(config);
 }
 
+/* Bytes of a certificate, or of a list of them, or of a key, in somebody else's kubeconfig: several
+ * copies of them are kept for each of the clusters that he names. */
+#define MOST_PEM (32u << 10)
+
 #define invalid(error, ...) err_set(error, ERR_INVALID, "InvalidConfig", __VA_ARGS__)
 
 static int unsupported(struct error *error, const char *field, const char *instead)
@@ -121,6 +125,9 @@ static int pem_of(const struct value *object, const char *field, const char *fol
     if (data) {
         if (!decode_lines(data, &decoded))
             return invalid(error, "%s is not base64 of PEM text", data_field);
+        if (!folder && decoded.length > MOST_PEM)
+            return invalid(error, "%s has %zu bytes, of at most %u", data_field, decoded.length,
+                           MOST_PEM);
         *ret = buf_take(&decoded);
         return 0;
     }

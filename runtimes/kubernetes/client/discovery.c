@@ -16,6 +16,9 @@
 
 #define REFRESH_AFTER 1000 /* ms: how old an answer may be that says no */
 
+/* With its place in the map of the group. */
+#define RECORD_BYTES (sizeof(struct record) + 128)
+
 /* A kind's record; what it was before a CRD changed stays with the discovery. */
 struct record {
     struct kube_kind kind;
@@ -46,7 +49,7 @@ struct kube_discovery {
     const struct clock_source *clock;
     pthread_mutex_t lock; /* of the groups; not held while the server is asked */
     struct strmap groups; /* those with records stay */
-    size_t bytes;         /* of the records */
+    size_t bytes, most;   /* of the records */
     struct group_list list;
 };
 
@@ -59,6 +62,8 @@ struct kube_discovery *kube_discovery_new(struct kube_client *client,
 
     discovery->client = client;
     discovery->clock = clock;
+    discovery->most =
+        kube_client_kinds_limit(client) ? KUBE_TENANT_DISCOVERY_BYTES : KUBE_DISCOVERY_BYTES;
     pthread_mutex_init(&discovery->lock, NULL);
     strmap_init(&discovery->groups);
     group_list_init(&discovery->list, client, clock);
@@ -156,10 +161,10 @@ static const struct kube_kind *record_kind(struct kube_discovery *discovery, str
                                            const char *kind, const char *plural, bool namespaced)
 {
     const struct kube_kind *known = known_kind(group, kind, plural, namespaced);
-    size_t bytes = sizeof(struct record) + strlen(kind) + strlen(plural);
+    size_t bytes = RECORD_BYTES + strlen(kind) + strlen(plural);
     struct record *record;
 
-    if (known || bytes > KUBE_DISCOVERY_BYTES - discovery->bytes)
+    if (known || bytes > discovery->most - discovery->bytes)
         return known;
     discovery->bytes += bytes;
     record = NEW(struct record);
@@ -223,7 +228,10 @@ static int ask_group(struct kube_discovery *discovery, const struct group *group
 {
     _cleanup_value_ const struct value *answer = NULL;
     const struct kube_kind all = {.group_version = group->group_version};
-    struct kube_request request = {.method = "GET", .ref = {.kind = &all}, .cancel = wait->cancel};
+    struct kube_request request = {.method = "GET",
+                                   .ref = {.kind = &all},
+                                   .max_response = kube_client_kinds_limit(discovery->client),
+                                   .cancel = wait->cancel};
     const struct value *resources;
     struct error why = {0};
     int r = kube_wait_left(wait, &request.timeout, &why);

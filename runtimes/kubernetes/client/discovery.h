@@ -21,7 +21,8 @@ struct kube_discovery;
 /* Groups and versions that are remembered; more, if the server has more. */
 #define KUBE_DISCOVERY_GROUPS 1000
 /* Of the kinds of all of them: a server may be anybody's. Others are as if it had none of them. */
-#define KUBE_DISCOVERY_BYTES (8u << 20)
+#define KUBE_DISCOVERY_BYTES        (16u << 20)
+#define KUBE_TENANT_DISCOVERY_BYTES (1u << 20) /* of a server that a tenant chose */
 
 struct kube_discovery *kube_discovery_new(struct kube_client *client,
                                           const struct clock_source *clock);

@@ -2,6 +2,9 @@
 
 #include "engine/base/str.h"
 
+/* Bytes of the list of a server that a tenant chose; a longer one is read again. */
+#define MOST_KEPT (512u << 10)
+
 void group_list_init(struct group_list *list, struct kube_client *client,
                      const struct clock_source *clock)
 {
@@ -15,10 +18,14 @@ void group_list_done(struct group_list *list)
     pthread_mutex_destroy(&list->lock);
 }
 
+/* *ret_memory: bytes that it takes. */
 static int ask(struct group_list *list, const struct kube_wait *wait, const struct value **ret,
-               struct error *error)
+               size_t *ret_memory, struct error *error)
 {
-    struct kube_request request = {.method = "GET", .path = "/apis", .cancel = wait->cancel};
+    struct kube_request request = {.method = "GET",
+                                   .path = "/apis",
+                                   .max_response = kube_client_kinds_limit(list->client),
+                                   .cancel = wait->cancel};
     _cleanup_value_ const struct value *answer = NULL;
     const struct value *groups;
     int r = kube_wait_left(wait, &request.timeout, error);
@@ -32,6 +39,7 @@ static int ask(struct group_list *list, const struct kube_wait *wait, const stru
         return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
                        "the API server's answer is not a list of groups");
     *ret = value_ref(groups);
+    *ret_memory = value_memory(answer);
     return 0;
 }
 
@@ -63,11 +71,12 @@ int group_list_get(struct group_list *list, int64_t age, const struct kube_wait 
 {
     int64_t now = list->clock->monotonic(list->clock);
     const struct value *groups = kept(list, now, age);
+    size_t memory = 0;
     int r = 0;
 
     if (!groups) {
-        r = ask(list, wait, &groups, error);
-        if (r >= 0)
+        r = ask(list, wait, &groups, &memory, error);
+        if (r >= 0 && (!kube_client_kinds_limit(list->client) || memory <= MOST_KEPT))
             keep(list, now, groups);
     }
     if (r >= 0)

@@ -62,25 +62,26 @@ static void give_gone(const struct known_object *gone, known_on_gone *on_gone, v
     on_gone(arg, object);
 }
 
-#define LONGEST 1024 /* bytes of a name, a namespace, a uid */
-
-static bool is_beyond(const struct known *known, const struct value *object)
+/* With its place in the map. */
+static size_t bytes_of(const struct known_object *known)
 {
-    return known->is_bounded &&
-           (known->objects.count >= KNOWN_MOST || strlen(metadata_text(object, "name")) > LONGEST ||
-            strlen(metadata_text(object, "namespace")) > LONGEST ||
-            strlen(metadata_text(object, "uid")) > LONGEST);
+    return sizeof(*known) + 2 * sizeof(struct strmap_entry) + strlen(known->text) +
+           strlen(uid_of(known)) + 2;
+}
+
+/* known->objects has it no more. */
+static void forget(struct known *known, struct known_object *object)
+{
+    if (object)
+        known->bytes -= bytes_of(object);
+    free(object);
 }
 
 void known_put(struct known *known, const struct value *object, known_on_gone *on_gone, void *arg)
 {
-    _cleanup_free_ struct known_object *now = NULL;
-    struct known_object *before;
+    _cleanup_free_ struct known_object *now = known_object_new(object, known->generation);
+    struct known_object *before = strmap_get(&known->objects, now->text);
 
-    if (is_beyond(known, object))
-        return;
-    now = known_object_new(object, known->generation);
-    before = strmap_get(&known->objects, now->text);
     if (before && strcmp(uid_of(before), uid_of(now)) == 0) {
         before->generation = known->generation;
         return;
@@ -88,8 +89,11 @@ void known_put(struct known *known, const struct value *object, known_on_gone *o
     if (before) {
         strmap_remove(&known->objects, now->text);
         give_gone(before, on_gone, arg);
-        free(before);
+        forget(known, before);
     }
+    if (known->is_bounded && known->bytes + bytes_of(now) > KNOWN_BYTES)
+        return;
+    known->bytes += bytes_of(now);
     strmap_put(&known->objects, now->text, now);
     TAKE(now);
 }
@@ -98,7 +102,7 @@ void known_remove(struct known *known, const struct value *object)
 {
     _cleanup_free_ struct known_object *key = known_object_new(object, 0);
 
-    free(strmap_remove(&known->objects, key->text));
+    forget(known, strmap_remove(&known->objects, key->text));
 }
 
 void known_begin_list(struct known *known)
@@ -122,6 +126,6 @@ void known_end_list(struct known *known, known_on_gone *on_gone, void *arg)
     for (size_t i = 0; i < count; i++) {
         strmap_remove(&known->objects, gone[i]->text);
         give_gone(gone[i], on_gone, arg);
-        free(gone[i]);
+        forget(known, gone[i]);
     }
 }

@@ -13,10 +13,11 @@
 struct known {
     struct strmap objects;
     unsigned generation; /* of the list that is being read */
-    bool is_bounded;     /* the server may be anybody's: at most KNOWN_MOST, with names of an API's
-                            length. Of more, it is not told that they are gone */
+    size_t bytes;        /* that the objects take */
+    bool is_bounded;     /* a tenant chooses how many there are: at most KNOWN_BYTES. Of more, it is
+                            not told that they are gone */
 };
-#define KNOWN_MOST 20000
+#define KNOWN_BYTES (512u << 10)
 
 typedef void known_on_gone(void *arg, const struct value *metadata_only);
 

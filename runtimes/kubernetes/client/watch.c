@@ -407,7 +407,7 @@ int kube_watch_new(struct kube_client *client, const struct kube_watch_config *c
     watch->arg = config->arg;
     pthread_mutex_init(&watch->lock, NULL);
     known_init(&watch->known);
-    watch->known.is_bounded = kube_client_answer_limit(client);
+    watch->known.is_bounded = watch->for_tenant || kube_client_answer_limit(client);
 
     pthread_mutex_lock(&watch->lock);
     r = start_stream(watch, error);

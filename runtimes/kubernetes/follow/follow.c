@@ -181,21 +181,64 @@ static void tell_drift(struct tracked *tracked)
         followed->on_drift(followed->arg);
 }
 
+/* What an event says to one of the Specs that track the object. */
+struct sight {
+    char *field_manager; /* owned */
+    uint64_t print;
+};
+
+/* Whose the object is. */
+static size_t who_tracks(struct follow_watch *watch, uint64_t name,
+                         struct sight ret[FOLLOW_SPECS_OF_OBJECT])
+{
+    LOCKED(&watch->in->lock);
+    size_t n = 0;
+
+    for (struct tracked *each = NULL;
+         n < FOLLOW_SPECS_OF_OBJECT && (each = tracked_table_find(&watch->objects, name, each));)
+        ret[n++].field_manager = str_new(each->of->field_manager);
+    return n;
+}
+
+static const struct sight *sight_of(const struct sight *sights, size_t n,
+                                    const struct tracked *tracked)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_equal(sights[i].field_manager, tracked->of->field_manager))
+            return &sights[i];
+    return NULL;
+}
+
+/* What is made of an object that is large, as somebody else's server may send them all the time, is
+ * made without the lock. */
 static void see(struct follow_watch *watch, const struct value *object, bool is_gone)
 {
     const char *name = value_string(value_path(object, "metadata", "name", NULL));
-    uint64_t hash = name ? tracked_name(name, watch->in->seed) : 0;
+    uint64_t hash = name ? tracked_name(name, watch->in->seed) : 0, treatment = TRACKED_UNKNOWN;
+    struct sight sights[FOLLOW_SPECS_OF_OBJECT];
+    size_t n = name ? who_tracks(watch, hash, sights) : 0;
 
+    for (size_t i = 0; i < n; i++)
+        sights[i].print =
+            is_gone ? TRACKED_ABSENT : tracked_print_of(object, sights[i].field_manager);
+    if (n && !is_gone)
+        treatment = tracked_treatment_of(object);
+    pthread_mutex_lock(&watch->in->lock);
     for (struct tracked *each = NULL;
-         name && (each = tracked_table_find(&watch->objects, hash, each));) {
+         n && (each = tracked_table_find(&watch->objects, hash, each));) {
+        const struct sight *sight = sight_of(sights, n, each);
+
+        if (!sight)
+            continue; /* it is tracked since just now */
         each->list = watch->list;
-        tracked_see(each,
-                    is_gone ? TRACKED_ABSENT : tracked_print_of(object, each->of->field_manager),
-                    tracked_version(object));
+        tracked_see(each, sight->print, tracked_version(object));
         if (!is_gone)
-            tracked_see_treatment(each, tracked_treatment_of(object));
+            tracked_see_treatment(each, treatment);
         tell_drift(each);
     }
+    pthread_mutex_unlock(&watch->in->lock);
+    for (size_t i = 0; i < n; i++)
+        free(sights[i].field_manager);
 }
 
 /* What is tracked since the list began may be in none of its pages, and there all the same:
@@ -216,17 +259,13 @@ static void set_error(struct follow_watch *watch, const struct error *error)
     watch->error = error ? err_new(error) : NULL;
 }
 
-/* On the watch loop's thread, but for the first KUBE_WATCH_LISTING. */
-static void on_event(void *arg, enum kube_watch_event event, const struct value *object,
-                     const struct error *error)
+static void note(struct follow_watch *watch, enum kube_watch_event event, const struct error *error)
 {
-    struct follow_watch *watch = arg;
     LOCKED(&watch->in->lock);
 
     switch (event) {
     case KUBE_WATCH_UPSERT:
     case KUBE_WATCH_DELETED:
-        see(watch, object, event == KUBE_WATCH_DELETED);
         break;
     case KUBE_WATCH_LISTING:
         watch->list++;
@@ -245,6 +284,16 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
         set_error(watch, NULL);
         break;
     }
+}
+
+/* On the watch loop's thread, but for the first KUBE_WATCH_LISTING. */
+static void on_event(void *arg, enum kube_watch_event event, const struct value *object,
+                     const struct error *error)
+{
+    if (event == KUBE_WATCH_UPSERT || event == KUBE_WATCH_DELETED)
+        see(arg, object, event == KUBE_WATCH_DELETED);
+    else
+        note(arg, event, error);
 }
 
 /* ---- Watches ---- */
@@ -334,14 +383,16 @@ static void open_watch(struct follow_watch *watch, const struct follow_place *pl
 
 /* ---- What is tracked ---- */
 
+/* *ret_others: how many Specs before it track an object of that name. */
 static struct tracked *find(const struct followed *followed, const struct follow_watch *watch,
-                            const char *name)
+                            const char *name, size_t *ret_others)
 {
     struct tracked *each = NULL;
     uint64_t hash = tracked_name(name, followed->in->seed);
 
+    *ret_others = 0;
     while ((each = tracked_table_find(&watch->objects, hash, each)) && each->of != followed)
-        ;
+        ++*ret_others;
     return each;
 }
 
@@ -356,12 +407,17 @@ static struct tracked *get(struct followed *followed, const struct follow_place 
                            bool may_make, struct unused *unused)
 {
     struct follow_watch *watch = followed->has_ended ? NULL : get_watch(followed, place, may_make);
-    struct tracked *tracked = watch ? find(followed, watch, place->ref.name) : NULL;
+    size_t others = 0;
+    struct tracked *tracked = watch ? find(followed, watch, place->ref.name, &others) : NULL;
 
     if (!watch && may_make && !followed->has_ended)
         set_missed(followed, "there are too many watches (docs/limits.md)");
     if (tracked || !watch || !may_make)
         return tracked;
+    if (others >= FOLLOW_SPECS_OF_OBJECT) {
+        set_missed(followed, "too many Specs have the same object (docs/limits.md)");
+        return NULL;
+    }
     if (!followed->field_manager)
         followed->field_manager = str_new(place->field_manager);
     tracked = NEW(struct tracked);
@@ -373,7 +429,7 @@ static struct tracked *get(struct followed *followed, const struct follow_place 
     followed->objects = tracked;
     tracked_table_put(&watch->objects, tracked);
     open_watch(watch, place, unused);
-    return find(followed, watch, place->ref.name);
+    return find(followed, watch, place->ref.name, &others);
 }
 
 /* Untracks all, or those that are not wanted. With the lock. */
@@ -475,6 +531,9 @@ void followed_write_begins(struct followed *followed, const struct follow_place 
 void followed_write_ends(struct followed *followed, const struct follow_place *place,
                          const struct value *answer)
 {
+    bool is_known = value_get_string(value_get(answer, "metadata"), "uid");
+    uint64_t print = is_known ? tracked_print_of(answer, place->field_manager) : TRACKED_UNKNOWN;
+    uint64_t treatment = is_known ? tracked_treatment_of(answer) : TRACKED_UNKNOWN;
     LOCKED(&followed->in->lock);
     struct tracked *tracked = get(followed, place, false, NULL);
 
@@ -482,10 +541,9 @@ void followed_write_ends(struct followed *followed, const struct follow_place *p
         return;
     if (tracked->n_in_flight)
         tracked->n_in_flight--;
-    if (value_get_string(value_get(answer, "metadata"), "uid")) {
-        tracked_answer(tracked, tracked_print_of(answer, followed->field_manager),
-                       tracked_version(answer));
-        tracked_answer_treatment(tracked, tracked_treatment_of(answer));
+    if (is_known) {
+        tracked_answer(tracked, print, tracked_version(answer));
+        tracked_answer_treatment(tracked, treatment);
     }
     tell_drift(tracked);
 }

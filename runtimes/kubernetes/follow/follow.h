@@ -9,8 +9,8 @@
  *
  * A Spec's following is whole while all of its watches are: each has listed, has not failed since,
  * and has shown an event or a bookmark within the last two minutes. At most 64 watches are opened
- * for the Specs of one namespace, and 1024 for all; what is over that is not followed, and the
- * following is not whole.
+ * for the Specs of one namespace, and 1024 for all, and eight Specs follow the same object; what is
+ * over that is not followed, and the following is not whole.
  *
  * Thread-safe. on_drift is called with the lock of this module.
  */
@@ -23,6 +23,7 @@
 
 #define FOLLOW_WATCHES              1024
 #define FOLLOW_WATCHES_OF_NAMESPACE 64
+#define FOLLOW_SPECS_OF_OBJECT      8
 #define FOLLOW_SILENCE              120000 /* ms without an event or bookmark: not whole any more */
 
 struct follows;  /* of a runtime */

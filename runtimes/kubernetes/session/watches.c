@@ -11,8 +11,8 @@
 #include "runtimes/kubernetes/objects/object.h"
 #include "runtimes/kubernetes/session/session.h"
 
-/* Limits: a watch holds some 150 bytes for each object of its collection, and a tenant can create
- * any number of service accounts to watch as. */
+/* Limits: a watch holds some 150 bytes for each object of its collection, up to KNOWN_BYTES
+ * (client/known.h), and a tenant can create any number of service accounts to watch as. */
 #define MAX_WATCHES      512
 #define MAX_OF_NAMESPACE 64 /* watches for the Specs of one namespace */
 

@@ -245,7 +245,7 @@ static bool is_intact(const struct copy *copy, char h1[PACKAGE_H1_SIZE])
     _cleanup_free_ char *in_name = NULL;
 
     package_writer_init(&writer, -1, UINT64_MAX);
-    if (package_copy(copy->path, &writer, NULL) < 0)
+    if (package_copy(copy->path, LINKS_INSIDE, &writer, NULL) < 0)
         return false;
     package_writer_finish(&writer, h1);
     in_name = h1_in_name(h1);

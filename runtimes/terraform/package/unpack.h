@@ -12,8 +12,16 @@
  * writer, and say nothing of which archive it is. */
 int package_unpack(int fd, struct package_writer *writer, struct error *error);
 
-/* The same of a folder. Links are followed to files, not to folders. */
-int package_copy(const char *folder, struct package_writer *writer, struct error *error);
+/* Where the links of a folder may lead. */
+enum package_links {
+    LINKS_ANYWHERE, /* whoever fills the folder may read all that the operator can */
+    LINKS_INSIDE,
+};
+
+/* The same of a folder. Links are followed to files, not to folders. A file that changes while it
+ * is read is an error. */
+int package_copy(const char *folder, enum package_links links, struct package_writer *writer,
+                 struct error *error);
 
 /* The program of the provider `name` in a package's folder: an executable file with the name
  * terraform-provider-NAME, perhaps with "_…" or "." after it. ERR_INVALID ProviderPackageInvalid:

@@ -20,13 +20,13 @@
 #define PACKAGE_INVALID "ProviderPackageInvalid"
 
 /* Files and folders of one package. */
-#define PACKAGE_FILES 1000
+#define PACKAGE_FILES 10000
 /* Bytes of a path, and folders that it is in. */
 #define PACKAGE_PATH   512
 #define PACKAGE_LEVELS 8
 
 struct package_writer {
-    int folder; /* borrowed; -1: only hash */
+    int folder;           /* borrowed; -1: only hash */
     uint64_t most, bytes; /* that may be written, that were */
     unsigned files;
     struct package_hash *all;

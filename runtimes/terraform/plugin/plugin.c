@@ -7,6 +7,7 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/plugin/folder.h"
 #include "runtimes/terraform/plugin/plugin_private.h"
+#include "runtimes/terraform/plugin/script.h"
 
 #define MAX_FILES        1024
 #define MAX_FILE_BYTES   (UINT64_C(1) << 30)
@@ -30,10 +31,11 @@ static const char *const common_environment[] = {
 };
 
 static int make_sandbox(const struct plugin *plugin, const struct plugin_config *config,
-                        struct sandbox **ret, struct error *error)
+                        const char *program, struct sandbox **ret, struct error *error)
 {
     struct error failure = {0};
-    int r = sandbox_new(&(struct sandbox_config){.program = config->program,
+    int r = sandbox_new(&(struct sandbox_config){.program = program,
+                                                 .files = config->package,
                                                  .folder = plugin->folder,
                                                  .without_files = config->allow_unconfined},
                         ret, &failure);
@@ -50,9 +52,9 @@ static int start_process(struct plugin *plugin, const struct plugin_config *conf
                          struct error *error)
 {
     _cleanup_(sandbox_free_p) struct sandbox *sandbox = NULL;
+    _cleanup_(script_command_done) struct script_command command = {0};
     _cleanup_free_ char *folder = str_printf("TMPDIR=%s", plugin->folder);
     _cleanup_free_ char *home = str_printf("HOME=%s", plugin->folder);
-    const char *const arguments[] = {config->program, NULL};
     const char *environment[ARRAY_SIZE(common_environment) + 2 + MOST_ENVIRONMENT + 1] = {0};
     size_t n = ARRAY_SIZE(common_environment);
     int r;
@@ -66,18 +68,21 @@ static int start_process(struct plugin *plugin, const struct plugin_config *conf
                            MOST_ENVIRONMENT);
         environment[n++] = config->environment[i];
     }
-    r = make_sandbox(plugin, config, &sandbox, error);
+    r = script_command(config->program, &command, error);
+    if (r >= 0)
+        r = make_sandbox(plugin, config, command.arguments[0], &sandbox, error);
     if (r < 0)
         return r;
-    return process_start(config->processes,
-                         &(struct process_config){.arguments = arguments,
-                                                  .environment = environment,
-                                                  .directory = plugin->folder,
-                                                  .max_files = MAX_FILES,
-                                                  .max_file_bytes = MAX_FILE_BYTES,
-                                                  .max_memory = (uint64_t)config->max_memory,
-                                                  .sandbox = sandbox},
-                         &plugin->process, error);
+    return process_start(
+        config->processes,
+        &(struct process_config){.arguments = (const char *const *)command.arguments,
+                                 .environment = environment,
+                                 .directory = plugin->folder,
+                                 .max_files = MAX_FILES,
+                                 .max_file_bytes = MAX_FILE_BYTES,
+                                 .max_memory = (uint64_t)config->max_memory,
+                                 .sandbox = sandbox},
+        &plugin->process, error);
 }
 
 static void add_words(struct error *error, const char *more)
@@ -151,11 +156,15 @@ static int make_client(struct plugin *plugin, struct http_loop *loop, struct err
 {
     static atomic_uint last;
     /* The host tells the connections of several providers apart. */
-    _cleanup_free_ char *url = str_printf("http://provider-%u", atomic_fetch_add(&last, 1));
+    const struct handshake *handshake = &plugin->handshake;
+    _cleanup_free_ char *url = str_printf(
+        "%s://provider-%u", handshake->certificate ? "https" : "http", atomic_fetch_add(&last, 1));
 
     return http_client_new(loop,
                            &(struct http_client_config){.base_url = url,
-                                                        .unix_socket = plugin->handshake.socket,
+                                                        .tls = {.ca_pem = handshake->certificate},
+                                                        .trusts_one = handshake->certificate,
+                                                        .unix_socket = handshake->socket,
                                                         .user_agent = "kusion-operator",
                                                         .http2 = true},
                            &plugin->client, error);
@@ -447,7 +456,7 @@ void plugin_free(struct plugin *plugin)
     http_client_free(plugin->client);
     process_free(plugin->process);
     folder_remove(plugin->folder);
-    free(plugin->handshake.socket);
+    handshake_done(&plugin->handshake);
     free(plugin->name);
     free(plugin);
 }

@@ -39,7 +39,8 @@ struct plugin_config {
     struct processes *processes;
     struct http_loop *loop;
     const char *name;               /* for messages: "hashicorp/random 3.7.2" */
-    const char *program;            /* absolute path */
+    const char *program;            /* absolute path; a script, too (script.h) */
+    const char *package;            /* the folder of its files, which it may read; or NULL */
     const char *folder;             /* in which a temporary folder is made (folder.h) */
     const char *const *environment; /* more of it, "NAME=value", then NULL; or NULL */
     bool allow_unconfined;          /* also where the kernel cannot guard files */

@@ -8,13 +8,16 @@ from contextlib import contextmanager
 
 from kusion_faults.approved_life import ApprovedLife
 from kusion_faults.faults import kinds_for, slow_kinds_for
+from kusion_faults.http_life import HttpLife
 from kusion_faults.life import Life, positions
 from kusion_faults.proxy import Proxy
 from kusion_faults.room import Room, install_widgets
+from kusion_faults.wide_life import RemoteLife, WideLife
 
 
 # What may happen in a life, by name.
-SCENARIOS = {"automatic": Life, "approval": ApprovedLife}
+SCENARIOS = {"automatic": Life, "approval": ApprovedLife, "wide": WideLife, "remote": RemoteLife,
+             "http": HttpLife}
 
 
 class Sweep:

@@ -11,6 +11,7 @@ from kusion_model.catalog import CREATOR, KUBECTL, NAMES, REFERENCE, RESOURCES, 
 from kusion_model.world import AUTOMATIC, MANUAL, World
 
 SPEC = ("put", "drop", "mode", "touch")
+SOURCES = ("ConfigMap", "Secret")
 LIVE = ("edit", "take", "delete", "make")
 APPROVALS = ("approve", "approve_in_spec")
 
@@ -23,6 +24,7 @@ WEIGHTS = {"put": 24, "drop": 10, "mode": 3, "touch": 2, "edit": 12, "take": 7, 
 class Generator:
     def __init__(self, seed):
         self._random = random.Random(seed)
+        self._source = random.Random(f"{seed} source").choice((None, None, None, *SOURCES))
         self._world = World()
         self._digests = 0
 
@@ -31,6 +33,8 @@ class Generator:
         first = [self._put(name) for name in self._random.sample(NAMES, self._random.randint(1, 4))]
         if self._random.random() < 0.6:
             first.insert(0, ["mode", MANUAL])
+        if self._source:
+            first.insert(0, ["source", self._source])
         steps, left = [self._play(first)], self._random.randint(6, 12)
         while left > 0:
             size = min(left, self._random.choice((1, 1, 1, 1, 2, 2, 3)))

@@ -18,7 +18,7 @@ SAME = 25      # seconds more, in which what there is has to become what the mod
 EVERY = 0.15
 # Steps after which nothing tells the operator that there is something to do.
 NEED_A_LOOK = {*LIVE, "kill", "approve_older", "approve_ended"}
-OF_SPEC = ("put", "drop", "mode", "touch")
+OF_SPEC = ("put", "drop", "mode", "touch", "source")
 FOREIGN = "foreign"
 PAUSES = (0, 0, 0.02, 0.1, 0.3)  # seconds between two actions of a step
 

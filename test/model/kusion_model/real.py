@@ -1,5 +1,6 @@
 """The Spec of one sequence on a cluster: actions as requests, and what there is as plain data."""
 
+import base64
 import json
 import time
 
@@ -7,6 +8,7 @@ from kusion_model import paths  # noqa: F401
 from kusion_model.catalog import (NAMES, OTHER, OURS, RESOURCES, attributes, field_of, id_of,
                                   resources)
 from kusion_model.compare import Live, Record, Seen
+from kusion_model.generate import SOURCES
 from kusion_model.world import MANUAL
 from kusion_e2e.api import APPLY, Api
 from kusion_e2e.controller import STATE
@@ -31,6 +33,7 @@ class Real:
     def __init__(self, kubeconfig, namespace, name, kill):
         self.api = Api(kubeconfig)
         self.namespace, self.name, self._kill = namespace, name, kill
+        self._source = f"{name}-resources"  # a ConfigMap or a Secret
         self._spec = f"{GROUP}/{namespace}/specs/{name}"
         self._releases = f"{GROUP}/{namespace}/releases"
         self.requests = []    # names of Releases that a person made
@@ -46,7 +49,10 @@ class Real:
 
     def apply(self, world):
         """The Spec, as the World has it."""
-        spec = {"resources": resources(world.wanted, self.namespace), "interval": "1h",
+        wanted = resources(world.wanted, self.namespace)
+        if world.source:
+            self._put_source(world.source, wanted)
+        spec = {**self._resources(world.source, wanted), "interval": "1h",
                 "retryInterval": "1s", "timeout": f"{300 + world.touched}s",
                 "revisionHistoryLimit": 1000, "approval": {"mode": world.mode}}
         if world.mode == MANUAL and world.approved_in_spec:
@@ -54,6 +60,21 @@ class Real:
         body = {"apiVersion": "api.kusion.io/v1", "kind": "Spec",
                 "metadata": {"name": self.name, "namespace": self.namespace}, "spec": spec}
         self.api.apply(self._spec, json.dumps(body), SPEC_MANAGER).must()
+
+    def _resources(self, source, wanted):
+        if not source:
+            return {"resources": wanted}
+        return {"resourcesFrom": [{"kind": source, "name": self._source, "key": "all"}]}
+
+    def _put_source(self, kind, wanted):
+        """All in one object: two that are written one after the other may be applied so."""
+        text = json.dumps({"resources": wanted})
+        data = {"all": base64.b64encode(text.encode()).decode() if kind == "Secret" else text}
+        body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": self._source}, "data": data}
+        self.api.apply(self._source_path(kind), json.dumps(body), SPEC_MANAGER).must()
+
+    def _source_path(self, kind):
+        return f"/api/v1/namespaces/{self.namespace}/{kind.lower()}s/{self._source}"
 
     def _edit_spec(self, world, action):
         taken = world.act(action)
@@ -266,6 +287,8 @@ class Real:
         """Releases that people made stay for a day: each start of the operator would read them all."""
         for name in self.requests:
             self.api.delete(f"{self._releases}/{name}")
+        for kind in SOURCES:
+            self.api.delete(self._source_path(kind))
         for name in NAMES:
             self.api.delete(f"{self._path(name)}?propagationPolicy=Background")
 

@@ -14,7 +14,7 @@ from itertools import combinations, product
 from kusion_model.catalog import NAMES, OTHER, OURS, REFERENCE, RESOURCES, complete, is_kubectl
 
 REQUESTS = ("rollback", "rollback_to", "destroy")
-OF_SPEC = ("put", "drop", "mode", "touch", "approve_in_spec", *REQUESTS)
+OF_SPEC = ("put", "drop", "mode", "touch", "source", "approve_in_spec", *REQUESTS)
 MOST_PARTS = 5  # changes of a plan that may be done in part
 EITHER = "either"  # an action may be taken or refused
 UNKNOWN = "(known after apply)"
@@ -82,6 +82,7 @@ def in_order(wanted):
 class World:
     mode: str = AUTOMATIC
     wanted: dict = field(default_factory=dict)     # by name: fields, depends_on
+    source: str | None = None                      # the kind of the object that has the resources
     touched: int = 0                               # changes of the Spec that change no resource
     approved_in_spec: str | None = None            # a digest
     objects: dict = field(default_factory=dict)
@@ -327,6 +328,11 @@ class World:
             if mode == AUTOMATIC:
                 self.approved_in_spec = None
             self._edited()
+        return True
+
+    def _do_source(self, kind):
+        """The Spec's resources come from a ConfigMap or a Secret. What is wanted is the same."""
+        self.source = kind
         return True
 
     def _do_touch(self):

@@ -4,6 +4,7 @@
  */
 #include <unistd.h>
 
+#include "controller/reconcile/conditions.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 
@@ -476,6 +477,10 @@ static void what_was_accepted_is_said_later(void)
     undo = api_server_get(scene.server, UNDO);
     EXPECT_STR(value_string(value_path(undo, "status", "phase", NULL)), "generating", "accepted");
     EXPECT_INT(value_int(value_path(undo, "status", "revision", NULL), 0), 4, "as that revision");
+    EXPECT_STR(
+        value_get_string(conditions_find(value_path(undo, "status", "conditions", NULL), "Ready"),
+                         "message"),
+        "it is carried out as revision 4, in the Release web-4", "the record is named");
     scene_end(&scene);
 }
 

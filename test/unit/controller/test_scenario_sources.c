@@ -156,16 +156,47 @@ static void a_bad_source_changes_nothing(void)
     }
 }
 
+/* The first one that cannot be read is told; the others are not read then. */
+static void sources_that_are_all_gone_keep_nobody_busy(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    source(&scene, "one", OBJECT("a", "1"));
+    source(&scene, "two", OBJECT("b", "1"));
+    scene_spec(&scene, "web", "\"retryInterval\":\"5m\"," FROM(SOURCE("one") "," SOURCE("two")),
+               "");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    api_server_delete(scene.server, CONFIGMAPS "/one");
+    scene_expect_ready(&scene, "web", "False", "SourceNotFound");
+    api_server_delete(scene.server, CONFIGMAPS "/two");
+    scene_expect_quiet(&scene);
+    EXPECT_DATA(&scene, "a", "1");
+    EXPECT_DATA(&scene, "b", "1");
+    source(&scene, "one", OBJECT("a", "2"));
+    expect_message(&scene, "ConfigMap \"one\"");
+    source(&scene, "two", OBJECT("b", "2"));
+    expect_data(&scene, "b", "2");
+    expect_data(&scene, "a", "2");
+    scene_end(&scene);
+}
+
 /* ---- Releases ---- */
 
-static void request(struct scene *scene, const char *name, const char *fields)
+static void request_of(struct scene *scene, const char *name, const char *spec, const char *fields)
 {
     _cleanup_free_ char *json = str_printf(
         "{\"apiVersion\":\"api.kusion.io/v1\",\"kind\":\"Release\",\"metadata\":{\"name\":\"%s\","
-        "\"namespace\":\"team\"},\"spec\":{\"specRef\":{\"name\":\"web\"},%s}}",
-        name, fields);
+        "\"namespace\":\"team\"},\"spec\":{\"specRef\":{\"name\":\"%s\"},%s}}",
+        name, spec, fields);
 
     api_server_create(scene->server, json);
+}
+
+static void request(struct scene *scene, const char *name, const char *fields)
+{
+    request_of(scene, name, "web", fields);
 }
 
 static void a_release_records_its_sources(void)
@@ -225,6 +256,20 @@ static void rolls_back_to_what_the_sources_had(void)
     scene_end(&scene);
 }
 
+/* The Release of a Preview as it ends; a reference. */
+static const struct value *ended(struct scene *scene, const char *name)
+{
+    _cleanup_free_ char *path = str_printf(RELEASES "/%s", name);
+    const struct value *release = NULL;
+
+    for (int i = 0; i < 20 && !value_path(release, "status", "conditions", NULL); i++) {
+        scene_expect_quiet(scene);
+        value_unref(release);
+        release = api_server_get(scene->server, path);
+    }
+    return release;
+}
+
 static void previews_what_the_sources_have(void)
 {
     struct scene scene = {0};
@@ -235,14 +280,69 @@ static void previews_what_the_sources_have(void)
     scene_spec(&scene, "web", "\"suspend\":true," FROM(SOURCE("one")), "");
     scene_expect_quiet(&scene);
     request(&scene, "look", "\"operation\":\"Preview\"");
-    for (int i = 0; i < 20 && !value_path(release, "status", "plan", NULL); i++) {
-        scene_expect_quiet(&scene);
-        value_unref(release);
-        release = api_server_get(scene.server, RELEASES "/look");
-    }
+    release = ended(&scene, "look");
     EXPECT_INT(value_int(value_path(release, "status", "plan", "create", NULL), 0), 1, "creates");
     EXPECT_INT(value_count(value_path(release, "status", "sources", NULL)), 1, "its sources");
     EXPECT_DATA(&scene, "a", NULL);
+    scene_end(&scene);
+}
+
+#define OWN                                                                                     \
+    "{\"id\":\"v1:ConfigMap:team:own\",\"type\":\"Kubernetes\",\"attributes\":{\"apiVersion\":" \
+    "\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"own\",\"namespace\":\"team\"}}}"
+
+/* Those of the Spec count no more, and the Spec need not be there. */
+static void previews_sources_that_the_request_names(void)
+{
+    static const struct {
+        const char *label, *spec, *fields;
+        int creates, sources;
+    } cases[] = {
+        {"sources", "web", "\"operation\":\"Preview\",\"resourcesFrom\":[" SOURCE("two") "]", 2, 1},
+        {"with resources", "web",
+         "\"operation\":\"Preview\"," FROM(SOURCE("two")) "\"resources\":[" OWN "]", 3, 1},
+        {"resources alone", "web", "\"operation\":\"Preview\",\"resources\":[" OWN "]", 1, 0},
+        {"of no Spec", "new", "\"operation\":\"Preview\",\"resourcesFrom\":[" SOURCE("two") "]", 2,
+         1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct scene scene = {0};
+        _cleanup_value_ const struct value *release = NULL;
+
+        scene_begin(&scene);
+        source(&scene, "one", OBJECT("a", "1"));
+        source(&scene, "two", OBJECT("b", "1") OBJECT("c", "1"));
+        scene_spec(&scene, "web", "\"suspend\":true," FROM(SOURCE("one")), "");
+        scene_expect_quiet(&scene);
+        request_of(&scene, "look", cases[i].spec, cases[i].fields);
+        release = ended(&scene, "look");
+        EXPECT_INT(value_int(value_path(release, "status", "plan", "create", NULL), 0),
+                   cases[i].creates, cases[i].label);
+        EXPECT_INT(value_count(value_path(release, "status", "sources", NULL)), cases[i].sources,
+                   cases[i].label);
+        scene_end(&scene);
+    }
+}
+
+/* What a person's preview has of Secrets lies in one, and not in the Release. */
+static void a_preview_hides_what_a_secret_has(void)
+{
+    struct scene scene = {0};
+    _cleanup_value_ const struct value *release = NULL;
+    _cleanup_free_ char *text = NULL;
+    struct buf bytes = BUF_INIT;
+
+    scene_begin(&scene);
+    buf_add_str(&bytes, OBJECT("a", "hunter2"));
+    source_of_bytes(&scene, "Secret", "data", "hidden", &bytes);
+    request_of(&scene, "look", "web",
+               "\"operation\":\"Preview\",\"resourcesFrom\":[" HIDDEN("hidden") "]");
+    release = ended(&scene, "look");
+    text = json_to_str(release);
+    EXPECT_INT(value_int(value_path(release, "status", "plan", "create", NULL), 0), 1, "creates");
+    EXPECT(!strstr(text, "hunter2"), text);
+    buf_done(&bytes);
     scene_end(&scene);
 }
 
@@ -412,6 +512,32 @@ static void a_change_ends_what_is_under_way(void)
     scene_end(&scene);
 }
 
+/* The Deployment never becomes ready, so the operation would take its whole `timeout`. */
+static void a_change_that_cannot_be_read_at_first_ends_it_too(void)
+{
+    static const char first[] = "{\"resources\":[" DEPLOYMENT("d", "1") "]}";
+    struct scene scene = {0};
+    unsigned rule;
+
+    scene_begin(&scene);
+    source(&scene, "one", first);
+    scene_spec(&scene, "web", "\"retryInterval\":\"1s\"," FROM(SOURCE("one")), "");
+    scene_expect_there(&scene, DEPLOYMENTS "/d");
+    scene_expect_quiet(&scene);
+    rule = api_server_rule(scene.server, &(struct api_rule){.verb = "get",
+                                                            .path = CONFIGMAPS "/one",
+                                                            .times = 1,
+                                                            .fault = API_ANSWER,
+                                                            .status = 429,
+                                                            .headers = "Retry-After: 60\r\n"});
+    source(&scene, "one", OBJECT("a", "1"));
+    EXPECT(api_server_wait_hits(scene.server, rule, 1), "it was to be read");
+    expect_data(&scene, "a", "1");
+    scene_expect_gone(&scene, DEPLOYMENTS "/d");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_end(&scene);
+}
+
 /* ---- kill -9 ---- */
 
 static bool kill_after(unsigned n)
@@ -455,9 +581,11 @@ static void survives_kills(void)
 
 SUITE(scenario_sources, TEST(resources_of_all_sources_are_applied),
       TEST(a_change_of_a_source_is_a_revision), TEST(a_bad_source_changes_nothing),
-      TEST(a_release_records_its_sources), TEST(rolls_back_to_what_the_sources_had),
-      TEST(previews_what_the_sources_have), TEST(half_a_change_is_not_applied),
-      TEST(only_the_content_that_is_wanted_is_applied), TEST(what_a_secret_has_is_not_shown),
+      TEST(sources_that_are_all_gone_keep_nobody_busy), TEST(a_release_records_its_sources),
+      TEST(rolls_back_to_what_the_sources_had), TEST(previews_what_the_sources_have),
+      TEST(previews_sources_that_the_request_names), TEST(a_preview_hides_what_a_secret_has),
+      TEST(half_a_change_is_not_applied), TEST(only_the_content_that_is_wanted_is_applied),
+      TEST(what_a_secret_has_is_not_shown),
       TEST(nothing_is_pruned_where_a_source_cannot_be_read_now),
       TEST(a_source_that_hangs_holds_up_nobody_else), TEST(a_change_ends_what_is_under_way),
-      TEST(survives_kills))
+      TEST(a_change_that_cannot_be_read_at_first_ends_it_too), TEST(survives_kills))

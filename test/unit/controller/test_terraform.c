@@ -58,6 +58,7 @@ static void each_source_will_do(void)
         {.terraform_plugin_dir = mirror},
         {.terraform_network_mirror = "https://a.example.com/providers"},
         {.terraform_download_from = {{"registry.terraform.io", "a.example.com:8443"}, 2}},
+        {.terraform_providers = {{"a/b=/", "a/c@1.0.0=/usr"}, 2}},
         {.terraform_plugin_dir = mirror,
          .terraform_lock_file = lock,
          .terraform_ca_file = ca,
@@ -88,7 +89,11 @@ static void what_is_wrong_is_said_with_the_flag(void)
     } rows[] = {
         {{0},
          "--terraform-provider needs --terraform-plugin-dir, --terraform-network-mirror or "
-         "--terraform-download-from"},
+         "--terraform-download-from, or the provider's own folder: NAME=/FOLDER"},
+        {{.terraform_providers = {{"a/b=/", "a/c"}, 2}},
+         "--terraform-provider needs --terraform-plugin-dir"},
+        {{.terraform_providers = {{"a/b=/nowhere"}, 1}},
+         "--terraform-provider: /nowhere: No such file or directory"},
         {{.terraform_plugin_dir = "/nowhere"}, "--terraform-plugin-dir: /nowhere: No such file"},
         {{.terraform_plugin_dir = bad}, "bad.hcl: Not a directory"},
         {{.terraform_network_mirror = "http://a/"},

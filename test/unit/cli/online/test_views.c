@@ -140,6 +140,46 @@ static void rows_say_what_each_waits_for(void)
     EXPECT_STR(rows.items[2].text, "waits for Deployment/b", "");
 }
 
+/* What is written comes before references, and these before kinds. One that has begun waits for
+ * nothing in the Spec. */
+static void rows_say_by_what_each_waits(void)
+{
+#define OBJECT(version, kind, name, more)                                    \
+    "{id: '" version ":" kind ":shop:" name                                  \
+    "', type: Kubernetes, attributes: {apiVersion: " version ", kind: " kind \
+    ", metadata: {name: " name ", namespace: shop" more "}}}"
+    _cleanup_value_ const struct value *spec = yaml(
+        "{metadata: {name: web, namespace: team}, spec: {resources: ["
+        "{id: 'v1:Namespace:shop', type: Kubernetes, attributes: {apiVersion: v1, kind: Namespace, "
+        "metadata: {name: shop}}}," OBJECT("v1", "ConfigMap", "a", "") "," OBJECT(
+            "v1", "ConfigMap", "b",
+            ", labels: {a: '$kusion_path.v1:ConfigMap:shop:a.data.a'}") "]}}");
+    static const struct {
+        const char *namespace_ended, *a, *b_started, *a_text, *a_by, *b_by;
+    } cases[] = {
+        {"pending", "pending", "", "waits for Namespace/shop, as its kind comes first", "kind",
+         "reference"},
+        {"succeeded", "pending", "", "", NULL, "reference"},
+        {"succeeded", "pending", ", startedAt: '2026-01-01T00:00:00Z'", "", NULL, NULL},
+        {"succeeded", "succeeded", "", "created", NULL, NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_free_ char *text = str_printf(
+            "{status: {results: [{id: 'v1:Namespace:shop', action: create, outcome: %s}, "
+            "{id: 'v1:ConfigMap:shop:a', action: create, outcome: %s}, "
+            "{id: 'v1:ConfigMap:shop:b', action: create, outcome: pending%s}]}}",
+            cases[i].namespace_ended, cases[i].a, cases[i].b_started);
+        _cleanup_value_ const struct value *record = yaml(text);
+        _cleanup_(rows_done) struct rows rows;
+
+        rows_init(&rows, spec, record);
+        EXPECT_STR(rows.items[1].text, cases[i].a_text, text);
+        EXPECT_STR(rows.items[1].waits_by, cases[i].a_by, text);
+        EXPECT_STR(rows.items[2].waits_by, cases[i].b_by, text);
+    }
+}
+
 static void rows_of_failures_say_why(void)
 {
     _cleanup_value_ const struct value *record =
@@ -336,7 +376,8 @@ static void what_to_do_next_is_of_this_program(void)
 
 SUITE(cli_views, TEST(ids_are_shortened), TEST(ages_are_kubectls),
       TEST(specs_stand_as_their_conditions_say), TEST(a_change_that_nobody_saw_is_told),
-      TEST(rows_say_what_each_waits_for), TEST(rows_of_failures_say_why), TEST(plans_are_shown),
-      TEST(hostile_plans_are_harmless), TEST(long_values_are_cut_between_characters),
-      TEST(changes_of_a_plan_are_counted), TEST(grants_are_read_from_the_operators_offers),
-      TEST(owners_from_git_are_known), TEST(what_to_do_next_is_of_this_program))
+      TEST(rows_say_what_each_waits_for), TEST(rows_say_by_what_each_waits),
+      TEST(rows_of_failures_say_why), TEST(plans_are_shown), TEST(hostile_plans_are_harmless),
+      TEST(long_values_are_cut_between_characters), TEST(changes_of_a_plan_are_counted),
+      TEST(grants_are_read_from_the_operators_offers), TEST(owners_from_git_are_known),
+      TEST(what_to_do_next_is_of_this_program))

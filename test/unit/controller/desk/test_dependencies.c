@@ -154,7 +154,7 @@ static void expect_path(struct fixture *fixture, const char *from, const char *t
     struct buf text = BUF_INIT;
     struct desk_path path;
 
-    desk_find_path(fixture->desk, &a, &b, &path);
+    desk_find_path(fixture->desk, &a, 1, &b, &path);
     for (size_t i = 0; i < path.count; i++)
         buf_printf(&text, "%s%s", i ? " " : "", path.keys[i]);
     EXPECT_STR(text.length ? text.data : "", expected, from);
@@ -190,6 +190,34 @@ static void cycles_are_found(void)
     end(&fixture);
 }
 
+/* One search for all that a Spec waits for. */
+static void the_shortest_way_of_several_is_found(void)
+{
+    const struct spec_key from[] = {key_of("gone"), key_of("far"), key_of("near"), key_of("aside")};
+    const struct spec_key to = key_of("a");
+    struct fixture fixture;
+    struct desk_path path;
+
+    begin(&fixture);
+    show(&fixture, "team/a", "a", 1, false);
+    show(&fixture, "team/far", "f", 1, false);
+    show(&fixture, "team/near", "n", 1, false);
+    show(&fixture, "team/aside", "s", 1, false);
+    depend(&fixture, "a", "far near aside gone");
+    depend(&fixture, "far", "between");
+    show(&fixture, "team/between", "b", 1, false);
+    depend(&fixture, "between", "a");
+    depend(&fixture, "near", "a");
+    EXPECT(desk_find_path(fixture.desk, from, ARRAY_SIZE(from), &to, &path), "found");
+    EXPECT_INT(path.count, 2, "by the nearest");
+    EXPECT_STR(path.keys[0], "team/near", "where it begins");
+    desk_path_done(&path);
+    depend(&fixture, "near", "");
+    depend(&fixture, "far", "");
+    EXPECT(!desk_find_path(fixture.desk, from, ARRAY_SIZE(from), &to, &path), "none");
+    end(&fixture);
+}
+
 static void long_cycles_are_cut(void)
 {
     struct fixture fixture;
@@ -204,7 +232,7 @@ static void long_cycles_are_cut(void)
         show(&fixture, key, name, 1, false);
         depend(&fixture, name, next);
     }
-    EXPECT(desk_find_path(fixture.desk, &first, &last, &path), "found");
+    EXPECT(desk_find_path(fixture.desk, &first, 1, &last, &path), "found");
     EXPECT_INT(path.count, DESK_CYCLE, "so many");
     EXPECT(path.is_cut, "and more");
     EXPECT_STR(path.keys[DESK_CYCLE - 1], "team/15", "the first of them");
@@ -239,5 +267,6 @@ static void dependents_are_counted(void)
 }
 
 SUITE(desk_dependencies, TEST(a_held_one_is_woken), TEST(who_goes_is_told_to_what_it_depended_on),
-      TEST(readiness_is_of_one_object), TEST(cycles_are_found), TEST(long_cycles_are_cut),
+      TEST(readiness_is_of_one_object), TEST(cycles_are_found),
+      TEST(the_shortest_way_of_several_is_found), TEST(long_cycles_are_cut),
       TEST(dependents_are_counted))

@@ -120,7 +120,8 @@ static void tells_outcomes(void)
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         _cleanup_value_ const struct value *shown = NULL;
         struct report_source source = {0};
-        const char *duration;
+        bool was_begun = i != RESULT_SKIPPED && i != RESULT_DEFERRED;
+        const char *duration, *start;
         struct one one;
         size_t omitted;
 
@@ -129,10 +130,13 @@ static void tells_outcomes(void)
         one.result.started = one.result.ended = 5;
         one.change.reason = "not tried";
         source.results = &one.results;
+        source.epoch = 1700000000000;
         shown = report_results(&source, &omitted);
         EXPECT_STR(value_get_string(value_at(shown, 0), "outcome"), names[i], names[i]);
         duration = value_get_string(value_at(shown, 0), "duration");
-        EXPECT_INT(duration != NULL, i != RESULT_SKIPPED && i != RESULT_DEFERRED, names[i]);
+        EXPECT_INT(duration != NULL, was_begun, names[i]);
+        start = value_get_string(value_at(shown, 0), "startedAt");
+        EXPECT_STR(start, was_begun ? "2023-11-14T22:13:20Z" : NULL, names[i]);
         EXPECT_INT(value_get(value_at(shown, 0), "message") == NULL, i == RESULT_SUCCEEDED,
                    "that a create was not tried is of no interest once it was made");
     }

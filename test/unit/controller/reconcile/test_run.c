@@ -424,7 +424,7 @@ static void a_failure_says_when_it_is_tried_again(void)
         {"ServiceAccountNotFound", 1000, 30000, "x", NEXT("30s")},
         {"ServiceAccountNotFound", 45000, 45000, "x", NEXT("45s")},
         {"Deferred", 1000, 30000, "x", NEXT("30s")},
-        {"ClusterChanged", 1000, 30000, "x", NEXT("30s")}, /* the Secret is no event */
+        {"ClusterChanged", 1000, 30000, "x", NEXT("30s")}, /* a load balancer is no event */
         {"AccessDenied", 1000, 0, "x", NEXT("5m")},
         {"AccessDenied", 5400000, 0, "x", NEXT("1h30m")},
         {"ImmutableField", 1000, 0, "annotate && " NOW,

@@ -306,6 +306,20 @@ static void aliases_up_to_the_bound_are_read(void)
                ERR_TOO_LARGE, error.message);
 }
 
+static void anchors_are_bounded(void)
+{
+    struct error error = {0};
+
+    EXPECT_INT(read_repeated("", "- &a x\n", LIMIT_YAML_ANCHORS, "", &error), 0, error.message);
+    EXPECT_INT(read_repeated("", "- &a x\n", LIMIT_YAML_ANCHORS + 1, "", &error), ERR_TOO_LARGE,
+               NULL);
+    EXPECT_STR(error.message, "line 10001, column 3: more than 10000 anchors", NULL);
+    EXPECT_INT(read_repeated("", "- &a []\n", LIMIT_YAML_ANCHORS + 1, "", &error), ERR_TOO_LARGE,
+               "of lists");
+    EXPECT_INT(read_repeated("", "---\n- &a x\n", LIMIT_YAML_ANCHORS / 2 + 1, "", &error), 0,
+               "of each document");
+}
+
 static void documents_and_directives_are_bounded(void)
 {
     struct error error = {0};
@@ -336,5 +350,5 @@ SUITE(yaml, TEST(reads_the_usual), TEST(anchors_and_aliases), TEST(merge_keys),
       TEST(every_truncation_is_read_or_refused), TEST(reads_all_documents_but_empty_ones),
       TEST(nesting_is_bounded), TEST(nesting_up_to_the_bound_is_read),
       TEST(nesting_counts_through_aliases), TEST(a_billion_laughs_are_refused_at_once),
-      TEST(aliases_up_to_the_bound_are_read), TEST(documents_and_directives_are_bounded),
-      TEST(a_large_document_takes_linear_time))
+      TEST(aliases_up_to_the_bound_are_read), TEST(anchors_are_bounded),
+      TEST(documents_and_directives_are_bounded), TEST(a_large_document_takes_linear_time))

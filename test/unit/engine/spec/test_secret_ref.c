@@ -195,5 +195,34 @@ static void checks_the_store(void)
     expect_problems(rows, ARRAY_SIZE(rows));
 }
 
-SUITE(secret_ref, TEST(reads_references), TEST(refuses_what_is_none),
+static void finds_what_is_in_clear(void)
+{
+#define OF_SECRET "{\"apiVersion\":\"v1\",\"kind\":\"Secret\","
+    static const struct {
+        const char *attributes;
+        bool data, string_data;
+    } rows[] = {
+        {OF_SECRET "\"data\":{\"a\":\"eA==\"}}", true, false},
+        {OF_SECRET "\"stringData\":{\"a\":\"x\"}}", false, true},
+        {OF_SECRET "\"data\":{\"a\":\"\"}}", false, false},
+        {OF_SECRET "\"data\":{\"a\":\"ref://db/password\"}}", false, false},
+        {OF_SECRET "\"data\":{\"a\":\"cmVmOi8vZGIvcGFzc3dvcmQ=\"}}", false, false},
+        {OF_SECRET "\"stringData\":{\"a\":\"cmVmOi8vZGIvcGFzc3dvcmQ=\"}}", false, true},
+        {OF_SECRET "\"data\":{\"a\":\"$kusion_path.x.y\"}}", false, false},
+        {OF_SECRET "\"data\":[\"x\"]}", false, false},
+        {"{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"data\":{\"a\":\"x\"}}", false, false},
+        {"{\"apiVersion\":\"v2\",\"kind\":\"Secret\",\"data\":{\"a\":\"x\"}}", false, false},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *attributes = NULL;
+
+        CU_ASSERT_EQUAL_FATAL(json_read_str(rows[i].attributes, &attributes, NULL), 0);
+        EXPECT_INT(secret_ref_is_clear(attributes, "data"), rows[i].data, rows[i].attributes);
+        EXPECT_INT(secret_ref_is_clear(attributes, "stringData"), rows[i].string_data,
+                   rows[i].attributes);
+    }
+}
+
+SUITE(secret_ref, TEST(finds_what_is_in_clear), TEST(reads_references), TEST(refuses_what_is_none),
       TEST(resolves_both_kinds_in_one_pass), TEST(an_error_ends_it), TEST(checks_the_store))

@@ -148,25 +148,35 @@ static void failures_say_what_is_wrong_with_the_store(void)
 {
     static const struct {
         int code;
-        const char *reason, *told, *begins;
+        const char *reason, *told, *begins, *hint;
     } rows[] = {
         {ERR_UNAVAILABLE, "ServiceUnavailable", "StoreUnreachable",
-         "the store file:/states does not answer: it"},
-        {ERR_UNAVAILABLE, STORE_NO_SPACE, "StoreFull", "the store file:/states is full: it"},
-        {ERR_UNAVAILABLE, "TooManyRequests", "StoreSlow", "the store file:/states does not answer"},
-        {ERR_UNAVAILABLE, STORE_OUTCOME_UNKNOWN, STORE_OUTCOME_UNKNOWN, "it"},
-        {ERR_UNAVAILABLE, "KeyUnavailable", "KeyUnavailable", "it"},
-        {ERR_UNAVAILABLE, "NotSealed", "NotSealed", "it"},
-        {ERR_UNAVAILABLE, "StoreNotFound", "StoreNotFound", "it"},
-        {ERR_UNAVAILABLE, "StoreBusy", "StoreBusy", "it"},
-        {ERR_TIMEOUT, "Timeout", "StoreSlow", "the store file:/states does not answer in time: it"},
+         "the store file:/states does not answer: it", "look at the store"},
+        {ERR_UNAVAILABLE, STORE_NO_SPACE, "StoreFull", "the store file:/states is full: it",
+         "make room"},
+        {ERR_UNAVAILABLE, "TooManyRequests", "StoreSlow", "the store file:/states does not answer",
+         "the load of the store"},
+        {ERR_TIMEOUT, "Timeout", "StoreSlow", "the store file:/states does not answer in time: it",
+         "the load of the store"},
         {ERR_FORBIDDEN, "AccessDenied", "StoreRefused",
-         "the store file:/states refuses the operator: it"},
-        {ERR_UNAUTHENTICATED, "Unauthorized", "StoreRefused", "the store file:/states refuses"},
-        {ERR_CORRUPT, "StateCorrupt", "StateCorrupt", "it"},
-        {ERR_CONFLICT, "StateConflict", "StateConflict", "it"},
-        {ERR_NOT_FOUND, "NotFound", "NotFound", "it"},
-        {ERR_FENCED, "NotLeader", "NotLeader", "it"},
+         "the store file:/states refuses the operator: it", "correct its credentials"},
+        {ERR_UNAUTHENTICATED, "Unauthorized", "StoreRefused", "the store file:/states refuses",
+         "correct its credentials"},
+        {ERR_UNAVAILABLE, "TLSVerification", "TLSVerification",
+         "the store file:/states has a certificate that is not accepted: it", "renew it"},
+        /* In words of the store's own: what is missing is what to do. */
+        {ERR_UNAVAILABLE, "StoreUnreachable", "StoreUnreachable", "it", "look at the store"},
+        {ERR_UNAVAILABLE, "StoreNotFound", "StoreNotFound", "it", "--state-backend"},
+        {ERR_UNAVAILABLE, "StoreBusy", "StoreBusy", "it", "it is tried again"},
+        {ERR_UNAVAILABLE, "StoreFull", "StoreFull", "it", "make room"},
+        {ERR_FORBIDDEN, "StoreRefused", "StoreRefused", "it", "correct its credentials"},
+        {ERR_UNAVAILABLE, STORE_OUTCOME_UNKNOWN, STORE_OUTCOME_UNKNOWN, "it", NULL},
+        {ERR_UNAVAILABLE, "KeyUnavailable", "KeyUnavailable", "it", NULL},
+        {ERR_UNAVAILABLE, "NotSealed", "NotSealed", "it", NULL},
+        {ERR_CORRUPT, "StateCorrupt", "StateCorrupt", "it", NULL},
+        {ERR_CONFLICT, "StateConflict", "StateConflict", "it", NULL},
+        {ERR_NOT_FOUND, "NotFound", "NotFound", "it", NULL},
+        {ERR_FENCED, "NotLeader", "NotLeader", "it", NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -174,9 +184,14 @@ static void failures_say_what_is_wrong_with_the_store(void)
 
         err_set(&error, rows[i].code, rows[i].reason, "it went wrong");
         store_error_explain(&error, "file:/states");
+        store_error_explain(&error, "file:/states"); /* once more changes nothing */
         EXPECT_INT(error.code, rows[i].code, "the code stays");
         EXPECT_STR(error.reason, rows[i].told, rows[i].reason);
         EXPECT(str_has_prefix(error.message, rows[i].begins), error.message);
+        if (rows[i].hint)
+            EXPECT(strstr(err_hints(error.message), rows[i].hint), error.message);
+        else
+            EXPECT_STR(err_hints(error.message), "", rows[i].reason);
     }
     store_error_explain(NULL, "file:/states");
 }

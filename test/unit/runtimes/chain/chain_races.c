@@ -1,19 +1,19 @@
 #include "test/unit/runtimes/chain/chain_races.h"
 
-#include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/chain/store.h"
 #include "runtimes/io/clock.h"
+#include "test/unit/runtimes/chain/faulty_objects.h"
+#include "test/unit/runtimes/chain/server_process.h"
 #include "test/unit/runtimes/io/tcp_proxy.h"
 #include "test/unit/suite.h"
 
@@ -102,20 +102,35 @@ static void write_once(struct store *store, struct score *score)
         usleep(20000);
 }
 
-static pid_t start_writer(struct chain_server *server, struct score *score, unsigned writes)
+static struct store *open_faulty(struct chain_server *server, unsigned seed)
+{
+    struct objects *objects = chain_server_attach(server);
+
+    return chain_store_new(faulty_objects_new(objects, seed), &system_clock, false);
+}
+
+/* seed: of the faults that it meets; 0: it meets none. */
+static pid_t start_faulty_writer(struct chain_server *server, struct score *score, unsigned writes,
+                                 unsigned seed)
 {
     pid_t pid = fork();
 
     if (pid < 0)
         abort();
     if (pid == 0) {
-        struct store *store = chain_server_store(server);
+        struct store *store = seed ? open_faulty(server, seed) : chain_server_store(server);
 
         while (atomic_load(&score->done) < writes && !atomic_load(&score->failed))
             write_once(store, score);
+        store->ops->free(store); /* what is late comes now */
         _exit(0);
     }
     return pid;
+}
+
+static pid_t start_writer(struct chain_server *server, struct score *score, unsigned writes)
+{
+    return start_faulty_writer(server, score, writes, 0);
 }
 
 /* ---- What came of it ---- */
@@ -168,115 +183,6 @@ void chain_races_run(struct chain_server *server, unsigned writes)
 
 /* ---- Kills ---- */
 
-/* The server, as it can be started again: what its process is. */
-struct process {
-    pid_t pid;
-    char arguments[8192], environment[16384], folder[256];
-    ssize_t arguments_length, environment_length;
-    uid_t user;
-    gid_t group;
-    const char *pid_file;
-};
-
-static ssize_t read_bytes(const char *path, char *to, size_t size)
-{
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t length = fd < 0 ? -1 : read(fd, to, size - 1);
-
-    if (length < 0)
-        abort();
-    to[length] = '\0';
-    close(fd);
-    return length;
-}
-
-static void find_process(const char *pid_file, struct process *ret)
-{
-    char text[32], path[64];
-    int64_t pid;
-    struct stat status;
-
-    read_bytes(pid_file, text, sizeof(text));
-    text[strcspn(text, "\n")] = '\0';
-    if (!str_to_int64(text, &pid))
-        abort();
-    *ret = (struct process){.pid = (pid_t)pid, .pid_file = pid_file};
-    snprintf(path, sizeof(path), "/proc/%d/cmdline", ret->pid);
-    ret->arguments_length = read_bytes(path, ret->arguments, sizeof(ret->arguments));
-    snprintf(path, sizeof(path), "/proc/%d/environ", ret->pid);
-    ret->environment_length = read_bytes(path, ret->environment, sizeof(ret->environment));
-    snprintf(path, sizeof(path), "/proc/%d", ret->pid);
-    if (stat(path, &status) < 0)
-        abort();
-    ret->user = status.st_uid;
-    ret->group = status.st_gid;
-    snprintf(path, sizeof(path), "/proc/%d/cwd", ret->pid);
-    if (readlink(path, ret->folder, sizeof(ret->folder) - 1) < 0)
-        abort();
-}
-
-static char **words_of(char *text, ssize_t length)
-{
-    char **words = NEW_ARRAY(char *, (size_t)length + 2);
-    size_t count = 0;
-
-    for (char *at = text; at < text + length; at += strlen(at) + 1)
-        words[count++] = at;
-    return words;
-}
-
-/* nginx writes its title over its arguments: "nginx: master process PROGRAM -e …". */
-static char **arguments_of(struct process *process)
-{
-    char *title = strstr(process->arguments, "master process ");
-    char **words;
-
-    if (!title)
-        return words_of(process->arguments, process->arguments_length);
-    title += strlen("master process ");
-    for (char *c = title; *c; c++)
-        if (*c == ' ')
-            *c = '\0';
-    words = words_of(title, process->arguments + process->arguments_length - title);
-    for (char **word = words; *word; word++)
-        if (!**word)
-            *word = NULL;
-    return words;
-}
-
-/* Kills its whole group, and starts it again. */
-static void restart(struct process *process)
-{
-    int fd;
-
-    kill(-process->pid, SIGKILL);
-    while (kill(-process->pid, 0) == 0) {
-        waitpid(process->pid, NULL, WNOHANG); /* if it is a child of ours */
-        usleep(2000);
-    }
-    process->pid = fork();
-    if (process->pid < 0)
-        abort();
-    if (process->pid == 0) {
-        char **arguments = arguments_of(process);
-
-        fd = open("/dev/null", O_RDWR);
-        dup2(fd, 0);
-        dup2(fd, 1);
-        dup2(fd, 2);
-        setsid();
-        if (chdir(process->folder) < 0 || setgroups(0, NULL) < 0 || setgid(process->group) < 0 ||
-            setuid(process->user) < 0)
-            _exit(126);
-        execve(arguments[0], arguments,
-               words_of(process->environment, process->environment_length));
-        _exit(127);
-    }
-    fd = open(process->pid_file, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    dprintf(fd, "%d\n", process->pid);
-    close(fd);
-}
-
 static unsigned draw(unsigned bound)
 {
     static uint32_t state = 12345;
@@ -287,14 +193,13 @@ static unsigned draw(unsigned bound)
 
 void chain_races_run_killed(struct chain_server *server, const char *folder, unsigned writes)
 {
-    _cleanup_free_ char *pid_file = str_printf("%s/run.pid", getenv(folder));
     struct score *score = score_new();
-    struct process process;
+    struct server_process process;
     pid_t pids[WRITERS];
     time_t until = time(NULL) + LONGEST_RUN;
     unsigned kills = 0, restarts = 0;
 
-    find_process(pid_file, &process);
+    server_process_find(getenv(folder), &process);
     for (unsigned i = 0; i < WRITERS; i++)
         pids[i] = start_writer(server, score, writes);
     while (atomic_load(&score->done) < writes && !atomic_load(&score->failed) &&
@@ -303,7 +208,7 @@ void chain_races_run_killed(struct chain_server *server, const char *folder, uns
 
         usleep(20000 + draw(300000));
         if (victim == WRITERS) {
-            restart(&process);
+            server_process_restart(&process);
             restarts++;
             usleep(200000);
             continue;
@@ -370,5 +275,21 @@ void chain_races_run_cut(struct chain_server *server, unsigned writes)
     check_document(server, score);
     chain_server_done(&by_proxy);
     tcp_proxy_free(proxy);
+    munmap(score, sizeof(*score));
+}
+
+/* ---- Answers ---- */
+
+void chain_races_run_faulty(struct chain_server *server, unsigned writes)
+{
+    struct score *score = score_new();
+    pid_t pids[WRITERS];
+
+    for (unsigned i = 0; i < WRITERS; i++)
+        pids[i] = start_faulty_writer(server, score, writes, i + 1);
+    for (unsigned i = 0; i < WRITERS; i++)
+        waitpid(pids[i], NULL, 0);
+    EXPECT(atomic_load(&score->done) >= writes, "all are written");
+    check_document(server, score);
     munmap(score, sizeof(*score));
 }

@@ -19,4 +19,8 @@ void chain_races_run_killed(struct chain_server *server, const char *folder, uns
  * in the middle. */
 void chain_races_run_cut(struct chain_server *server, unsigned writes);
 
+/* Two processes whose creates and deletes are sent twice, are not answered, or come later than
+ * their answer. */
+void chain_races_run_faulty(struct chain_server *server, unsigned writes);
+
 #endif

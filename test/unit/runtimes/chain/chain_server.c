@@ -12,6 +12,8 @@
 #include "test/unit/engine/store_contract.h"
 #include "test/unit/runtimes/chain/damage.h"
 #include "test/unit/runtimes/chain/objects_contract.h"
+#include "test/unit/runtimes/chain/server_process.h"
+#include "test/unit/runtimes/io/certificate.h"
 #include "test/unit/suite.h"
 
 /* An object makes the folders above it. */
@@ -164,4 +166,50 @@ void chain_server_check_refusals(struct chain_server *server, const char *gone)
         unlink(path);
     }
     rmdir(folder);
+}
+
+/* ---- Certificates ---- */
+
+static int read_nothing(struct chain_server *server, struct error *error)
+{
+    const struct document_name name = {DOCUMENT_STATE, {"team", "expired"}, NULL};
+    const struct store_call call = {.deadline = system_clock.monotonic(&system_clock) + 10000};
+    struct store *store = chain_server_store(server);
+    struct document document = DOCUMENT_INIT;
+    int r;
+
+    err_clear(error);
+    r = store_load(store, &name, &call, &document, error);
+    document_done(&document);
+    store->ops->free(store);
+    return r;
+}
+
+/* Once the server answers. */
+static int await_answer(struct chain_server *server, struct error *error)
+{
+    int r = read_nothing(server, error);
+
+    for (int i = 0; i < 400 && str_equal(error->reason, "StoreUnreachable"); i++) {
+        usleep(25000);
+        r = read_nothing(server, error);
+    }
+    return r;
+}
+
+void chain_server_check_expiry(struct chain_server *server, const char *folder)
+{
+    _cleanup_free_ char *tls = str_printf("%s/tls", getenv(folder));
+    struct server_process process;
+    struct error error = {0};
+
+    server_process_find(getenv(folder), &process);
+    certificate_sign_again(tls, -1);
+    server_process_restart(&process);
+    EXPECT_INT(await_answer(server, &error), ERR_UNAVAILABLE, error.message);
+    EXPECT_STR(error.reason, "TLSVerification", error.message);
+    EXPECT(strstr(error.message, "expired"), error.message);
+    certificate_sign_again(tls, 3650);
+    server_process_restart(&process);
+    EXPECT_INT(await_answer(server, &error), ERR_NOT_FOUND, error.message);
 }

@@ -31,4 +31,8 @@ void chain_server_check_history(struct chain_server *server);
  * may seem to be removed. gone: that place. */
 void chain_server_check_refusals(struct chain_server *server, const char *gone);
 
+/* A certificate that has ended is refused, and one that is valid again is taken. The server
+ * is started anew for it. folder: the variable with its folder, which has tls/ and run.pid. */
+void chain_server_check_expiry(struct chain_server *server, const char *folder);
+
 #endif

@@ -270,5 +270,34 @@ static void shows_another_certificate_from_then_on(void)
     tls_fixture_done(&fixture);
 }
 
+/* A certificate is no secret: who has it alone does not get a connection that its owner made. */
+static void a_certificate_without_its_key_is_nobodys(void)
+{
+    struct tls_fixture fixture = {.pid = 0};
+    struct http_response response = HTTP_RESPONSE_INIT;
+
+    tls_fixture_init(&fixture);
+    const struct {
+        const char *note, *key, *reason;
+        int code;
+    } rows[] = {{"another key", fixture.server_key, "TLSCertificate", ERR_INVALID},
+                {"no key", "nonsense", "TLSCertificate", ERR_INVALID},
+                {"its key", fixture.key, "", 0}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct http_client_config owner = {.tls = {fixture.ca, fixture.client, fixture.key}};
+        struct http_client_config other = {.tls = {fixture.ca, fixture.client, rows[i].key}};
+        struct error error = {0};
+
+        EXPECT_INT(get(&fixture, &owner, true, "127.0.0.1", &response, &error), 0, error.message);
+        EXPECT_INT(get(&fixture, &other, true, "127.0.0.1", &response, &error), rows[i].code,
+                   rows[i].note);
+        EXPECT_STR(error.reason, rows[i].reason, error.message);
+    }
+    http_response_done(&response);
+    tls_fixture_done(&fixture);
+}
+
 SUITE(http_tls, TEST(trusts_another_ca_from_then_on), TEST(shows_another_certificate_from_then_on),
-      TEST(verifies_the_server), TEST(names_the_host_and_the_server), TEST(shows_its_certificate))
+      TEST(verifies_the_server), TEST(names_the_host_and_the_server), TEST(shows_its_certificate),
+      TEST(a_certificate_without_its_key_is_nobodys))

@@ -34,7 +34,7 @@
  */
 struct stage {
     struct processes *processes;
-    char *folder, *own, *program;
+    char *folder, *own, *files, *program;
     int port, tcp; /* that somebody listens on */
     int unix_path, unix_abstract;
 };
@@ -103,6 +103,8 @@ static void stage_init(struct stage *stage, const char *program)
     CU_ASSERT_FATAL(mkdtemp(stage->folder) != NULL);
     stage->own = make_folder(stage->folder, "own");
     other = make_folder(stage->folder, "other");
+    stage->files = make_folder(stage->folder, "files");
+    write_file(stage->files, "module");
     write_file(stage->folder, "token");
     write_file(other, "secret");
     path = str_printf("%s/socket", other);
@@ -132,6 +134,7 @@ static void stage_done(struct stage *stage)
     close(stage->unix_abstract);
     free(stage->folder);
     free(stage->own);
+    free(stage->files);
     free(stage->program);
 }
 
@@ -183,7 +186,8 @@ static char *attempt(const struct stage *stage, int version, const char *verb, c
     _cleanup_(sandbox_free_p) struct sandbox *sandbox = NULL;
     _cleanup_(process_free_p) struct process *process = NULL;
     _cleanup_free_ char *expanded = expand(stage, operand);
-    struct sandbox_config config = {.program = stage->program, .folder = stage->own};
+    struct sandbox_config config = {
+        .program = stage->program, .files = stage->files, .folder = stage->own};
     int64_t deadline = system_clock.monotonic(&system_clock) + SOON;
     struct error error = {0};
     char *line = NULL;
@@ -217,6 +221,8 @@ static const struct attempt {
 } attempts[] = {
     /* What it must be able to do. */
     {"read", "$self", "ok", "ok", 0, NULL},
+    {"list", "$folder/files", "ok", "ok", 0, NULL},
+    {"read", "$folder/files/module", "ok", "ok", 0, NULL},
     {"read", "/etc/ssl/certs/ca-certificates.crt", "ok", "ok", 0, NULL},
     {"list", "/etc/ssl/certs", "ok", "ok", 0, NULL},
     {"read", "/etc/resolv.conf", "ok", "ok", 0, NULL},
@@ -240,6 +246,10 @@ static const struct attempt {
     {"own_signal", "", "ok", "ok", 0, NULL},
     {"limit", "0", "ok", "ok", 0, NULL},
     {"execute", "$self", "ok", "ok", 0, NULL},
+
+    /* What came with it, it only reads. */
+    {"write", "$folder/files/module", "ok", "EACCES", 1, NULL},
+    {"write", "$folder/files/file", "ok", "EACCES", 1, NULL},
 
     /* Files of the operator, of others, of the system. */
     {"read", "$folder/token", "ok", "EACCES", 1, NULL},

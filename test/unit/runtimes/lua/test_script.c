@@ -106,6 +106,10 @@ static void says_what_is_wrong(void)
         {"return os.time()", "HealthCheckFailed", "health does not depend on the clock"},
         {"return os.time{year = 2024}", "HealthCheckFailed", "field 'month' missing in date table"},
         {"return string.format('%p', {})", "HealthCheckFailed", "invalid conversion"},
+        {"return string.format('\\0%p', 'a')", "HealthCheckFailed", "invalid conversion"},
+        {"local t = {1} for i = 1, 62 do t[1 << i] = 1 end t[5] = 1 t[math.maxinteger] = 1\n"
+         "table.insert(t, 1)",
+         "HealthCheckFailed", "health.lua:2: the table is too long"},
         {"for k in pairs{[{}] = 1} do end", "HealthCheckFailed",
          "a key that is a table has no order"},
         {"print('a')", "HealthCheckFailed", "global 'print'"},

@@ -130,12 +130,13 @@ static void reads_passwords(void)
         fputs(rows[i].content, file);
         fclose(file);
         EXPECT_INT(postgres_place_password(&place, &password, &error),
-                   rows[i].password ? 0 : ERR_INVALID, rows[i].content);
+                   rows[i].password ? 0 : ERR_UNAUTHENTICATED, rows[i].content);
         EXPECT_STR(password, rows[i].password, rows[i].content);
         EXPECT(!strstr(error.message, "two"), error.message);
     }
     unlink(path);
-    EXPECT_INT(postgres_place_password(&place, NULL, NULL), ERR_INVALID, "there is no file");
+    EXPECT_INT(postgres_place_password(&place, NULL, NULL), ERR_UNAUTHENTICATED,
+               "there is no file");
 }
 
 SUITE(postgres_place, TEST(reads_addresses), TEST(reads_the_files_of_an_address),

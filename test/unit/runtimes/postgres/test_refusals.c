@@ -2,8 +2,6 @@
  * What a server refuses, or cannot do: each has its code and reason, and its message says where,
  * and not the password. Afterwards the store goes on.
  */
-#include <openssl/pem.h>
-#include <openssl/x509.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +12,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "test/unit/runtimes/io/certificate.h"
 #include "test/unit/runtimes/postgres/desk.h"
 #include "test/unit/runtimes/postgres/proxy.h"
 #include "test/unit/runtimes/postgres/server.h"
@@ -56,6 +55,8 @@ static void tells_why_it_cannot_connect(void)
         {"port", {.port = "1"}, ERR_UNAVAILABLE, "StoreUnreachable"},
         {"user", {.user = "nobody"}, ERR_UNAUTHENTICATED, "StoreRefused"},
         {"password", {.passfile = "/proc/self/comm"}, ERR_UNAUTHENTICATED, "StoreRefused"},
+        {"no file of the password", {.passfile = "/nowhere"}, ERR_UNAUTHENTICATED, "StoreRefused"},
+        {"an empty file", {.passfile = "/dev/null"}, ERR_UNAUTHENTICATED, "StoreRefused"},
         {"database", {.database = "none"}, ERR_UNAVAILABLE, "StoreNotFound"},
         {"no TLS", {.sslmode = "disable"}, ERR_UNAUTHENTICATED, "StoreRefused"},
         {"authorities",
@@ -89,28 +90,11 @@ static void takes_the_host_that_answers(void)
                error.message);
 }
 
-/* Makes a certificate of the server that ended an hour ago, or is valid for an hour. */
-static void put_certificate(long seconds)
+static void put_certificate(int days)
 {
-    const char *folder = server_folder();
-    _cleanup_free_ char *path = str_printf("%s/tls/server.crt", folder);
-    _cleanup_free_ char *key_path = str_printf("%s/tls/ca.key", folder);
-    FILE *file = fopen(path, "r+"), *key_file = fopen(key_path, "r");
-    X509 *certificate = PEM_read_X509(file, NULL, NULL, NULL);
-    EVP_PKEY *key = PEM_read_PrivateKey(key_file, NULL, NULL, NULL);
+    _cleanup_free_ char *folder = str_printf("%s/tls", server_folder());
 
-    X509_gmtime_adj(X509_getm_notBefore(certificate), -7200);
-    X509_gmtime_adj(X509_getm_notAfter(certificate), seconds);
-    if (!X509_sign(certificate, key, EVP_sha256()))
-        abort();
-    rewind(file);
-    if (ftruncate(fileno(file), 0) < 0)
-        abort();
-    PEM_write_X509(file, certificate);
-    X509_free(certificate);
-    EVP_PKEY_free(key);
-    fclose(file);
-    fclose(key_file);
+    certificate_sign_again(folder, days);
     free(server_sql("SELECT pg_reload_conf()"));
 }
 
@@ -135,10 +119,10 @@ static void a_certificate_that_expired_is_refused(void)
 
     if (!server_begin(directly))
         return;
-    put_certificate(-3600);
+    put_certificate(-1);
     await_code(ERR_UNAUTHENTICATED, &error);
     expect_error(&error, ERR_UNAUTHENTICATED, "StoreRefused", "expired");
-    put_certificate(86400);
+    put_certificate(3650);
     await_code(ERR_NOT_FOUND, &error);
     EXPECT_INT(error.code, ERR_NOT_FOUND, error.message);
 }

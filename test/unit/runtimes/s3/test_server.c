@@ -76,7 +76,28 @@ static void loses_nothing_when_cut(void)
     chain_server_done(&server);
 }
 
+static void loses_nothing_by_answers(void)
+{
+    struct chain_server server;
+
+    if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
+        return;
+    chain_races_run_faulty(&server, 100);
+    chain_server_done(&server);
+}
+
+static void refuses_an_expired_certificate(void)
+{
+    struct chain_server server;
+
+    if (!chain_server_find("KUSION_TEST_S3", s3_objects_new, &server))
+        return;
+    chain_server_check_expiry(&server, "KUSION_TEST_S3_FOLDER");
+    chain_server_done(&server);
+}
+
 SUITE(s3_server, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
       TEST(keeps_the_contract_of_histories), TEST(is_refused),
       TEST(loses_nothing_between_two_processes), TEST(loses_nothing_when_killed),
-      TEST(loses_nothing_when_cut))
+      TEST(loses_nothing_when_cut), TEST(loses_nothing_by_answers),
+      TEST(refuses_an_expired_certificate))

@@ -85,6 +85,22 @@ static void is_bounded(void)
     secret_cache_free(cache);
 }
 
+/* A tenant chooses names, and how many. */
+static void counts_names(void)
+{
+    _cleanup_free_ char *name = str_printf("%0*d", 1000, 1);
+    struct secret_cache *cache = secret_cache_new();
+
+    put(cache, "first", 0, "x", "1");
+    for (unsigned i = 0; i < SECRET_CACHE_BYTES / 1000; i++) {
+        _cleanup_free_ char *key = str_printf("%s%u", name, i);
+
+        put(cache, key, i, "x", "1");
+    }
+    expect(cache, "first", 9, "");
+    secret_cache_free(cache);
+}
+
 static void *work(void *arg)
 {
     for (int i = 0; i < 2000; i++) {
@@ -113,4 +129,4 @@ static void threads_share_it(void)
 }
 
 SUITE(secret_cache, TEST(keeps_what_was_put), TEST(forgets_what_is_not_used), TEST(is_bounded),
-      TEST(threads_share_it))
+      TEST(counts_names), TEST(threads_share_it))

@@ -61,6 +61,7 @@ int stage_find(struct stage *stage, const char *kind, const char *version, struc
     source_copy(&allowed, &wanted);
     free(allowed.version);
     allowed.version = str_new(stage->allowed);
+    allowed.folder = str_new(stage->folder);
     if (!stage->finder)
         stage_restart(stage);
     return finder_find(stage->finder,

@@ -20,6 +20,7 @@ struct stage {
     struct finder *finder;
     struct known *known; /* what the Spec has used; or NULL */
     const char *allowed; /* the flag's constraint; or NULL */
+    const char *folder;  /* that the flag names; or NULL */
 };
 
 void stage_init(struct stage *stage);

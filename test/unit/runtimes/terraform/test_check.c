@@ -34,6 +34,12 @@ static const struct {
     {"hashicorp:random:random_id:a", "{\"lifecycle\":{\"preventDestroy\":1}}", "{}",
      "extensions.lifecycle: preventDestroy: must be true or false"},
     {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":\"x\"}", "{}", ""},
+    {"hashicorp:random:random_id:a", "{\"kusionstack.io/importId\":\"x\"}", "{}",
+     "extensions[kusionstack.io/importId]: means nothing for a Terraform resource; did you mean "
+     "\"kusionstack.io/import-id\"?"},
+    {"hashicorp:random:random_id:a", "{\"healthPolicy\":{}}", "{}",
+     "extensions.healthPolicy: means nothing for a Terraform resource"},
+    {"hashicorp:random:random_id:a", "{\"providerMeta\":{},\"lifecycle\":{}}", "{}", ""},
     {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":7}", "{}",
      "extensions[kusionstack.io/import-id]: must be a string, and is of type number"},
     {"hashicorp:random:random_id:a", "{\"kusionstack.io/import-id\":\"\"}", "{}",

@@ -1,7 +1,11 @@
 /* What the sources give, and in which order they are asked. */
 #include "runtimes/terraform/finder_fetch.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "engine/base/str.h"
+#include "runtimes/terraform/plugin/folder.h"
 #include "test/unit/runtimes/terraform/finder_stage.h"
 #include "test/unit/suite.h"
 
@@ -274,6 +278,124 @@ static void sources_are_asked_in_their_order(void)
     stage_done(&stage);
 }
 
+/* ---- A folder that the flag names ---- */
+
+static void fill(const char *folder, const char *name, mode_t mode)
+{
+    _cleanup_free_ char *path = str_printf("%s/%s", folder, name);
+    FILE *file = fopen(path, "we");
+
+    CU_ASSERT_FATAL(file != NULL);
+    fputs(name, file);
+    fclose(file);
+    chmod(path, mode);
+}
+
+static void what_is_wrong_with_a_folder_is_said(void)
+{
+    static const struct {
+        const char *files[3]; /* those that begin with terraform- can be executed */
+        const char *link;     /* where one leads; or NULL */
+        const char *version;  /* that the Spec wants */
+        int code;
+        const char *message;
+    } table[] = {
+        {{"terraform-provider-random"}, NULL, NULL, 0, ""},
+        {{"terraform-provider-random.py", "module"}, "module", "1.2.0", 0, ""},
+        {{"terraform-provider-random"}, NULL, "1.3.0", ERR_NOT_FOUND, "that matches 1.2.0, 1.3.0"},
+        {{"module"}, NULL, NULL, ERR_INVALID, "it has no program terraform-provider-random"},
+        {{"terraform-provider-other"},
+         NULL,
+         NULL,
+         ERR_INVALID,
+         "it has no program terraform-provider-random"},
+        {{"terraform-provider-random", "terraform-provider-random.py"},
+         NULL,
+         NULL,
+         ERR_INVALID,
+         "it has two programs, terraform-provider-random"},
+        {{"terraform-provider-random"},
+         "/etc/passwd",
+         NULL,
+         ERR_INVALID,
+         "\"link\" is a link that leads out of the folder"},
+    };
+    struct stage stage;
+
+    stage_init(&stage);
+    stage.allowed = "1.2.0";
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        _cleanup_(folder_remove_p) char *folder = str_new("/tmp/kusion-test-XXXXXX");
+        _cleanup_(found_done) struct found found = {0};
+        _cleanup_free_ char *link = NULL;
+        struct error error = {0};
+
+        CU_ASSERT_FATAL(mkdtemp(folder) != NULL);
+        link = str_printf("%s/link", folder);
+        for (size_t j = 0; j < 3 && table[i].files[j]; j++)
+            fill(folder, table[i].files[j],
+                 str_has_prefix(table[i].files[j], "terraform-") ? 0700 : 0600);
+        CU_ASSERT_FATAL(!table[i].link || symlink(table[i].link, link) == 0);
+        stage.folder = folder;
+        stage_restart(&stage);
+        EXPECT_INT(stage_find(&stage, "good", table[i].version, &found, &error), table[i].code,
+                   error.message);
+        EXPECT(strstr(error.message, table[i].message), error.message);
+        EXPECT(!error.code || strstr(error.message, folder), error.message);
+        EXPECT_STR(found.version, table[i].code ? NULL : "1.2.0", table[i].message);
+    }
+    CU_ASSERT(stage_is_tidy(&stage));
+    stage_done(&stage);
+}
+
+static void a_program_that_cannot_be_executed_is_named(void)
+{
+    _cleanup_(folder_remove_p) char *folder = str_new("/tmp/kusion-test-XXXXXX");
+    struct found found = {0};
+    struct error error = {0};
+    struct stage stage;
+
+    CU_ASSERT_FATAL(mkdtemp(folder) != NULL);
+    fill(folder, "terraform-provider-random", 0600);
+    stage_init(&stage);
+    stage.allowed = "1.2.0";
+    stage.folder = folder;
+    CU_ASSERT(stage_find(&stage, "good", NULL, &found, &error) == ERR_INVALID);
+    EXPECT(strstr(error.message, "its terraform-provider-random is not an executable file"),
+           error.message);
+    stage_done(&stage);
+}
+
+/* What was found stays; the next operator finds what is there then, with another hash. */
+static void a_folder_that_changes_is_another_package(void)
+{
+    _cleanup_(folder_remove_p) char *folder = str_new("/tmp/kusion-test-XXXXXX");
+    struct found found = {0};
+    _cleanup_free_ char *module = NULL, *h1 = NULL;
+    struct stage stage;
+
+    CU_ASSERT_FATAL(mkdtemp(folder) != NULL);
+    module = str_printf("%s/module", folder);
+    fill(folder, "terraform-provider-random", 0700);
+    fill(folder, "module", 0600);
+    stage_init(&stage);
+    stage.allowed = "1.2.0";
+    stage.folder = folder;
+    CU_ASSERT_FATAL(stage_find(&stage, "good", NULL, &found, NULL) == 0);
+    h1 = str_new(found.package->h1);
+    found_done(&found);
+    spoil(module);
+    CU_ASSERT_FATAL(stage_find(&stage, "good", NULL, &found, NULL) == 0);
+    EXPECT_STR(found.package->h1, h1, "the copy is as it was");
+    EXPECT(!str_has_prefix(found.program, folder), found.program);
+    found_done(&found);
+    stage_restart(&stage);
+    CU_ASSERT_FATAL(stage_find(&stage, "good", NULL, &found, NULL) == 0);
+    EXPECT(!str_equal(found.package->h1, h1), "as it is now");
+    found_done(&found);
+    stage_done(&stage);
+}
+
 /* ---- The lock file ---- */
 
 static void a_lock_file_decides(void)
@@ -324,4 +446,5 @@ SUITE(terraform_finder_fetch, TEST(a_registry_gives_the_newest_version_that_will
       TEST(an_archive_that_is_too_large_is_not_kept), TEST(only_hosts_that_a_flag_names_are_asked),
       TEST(a_server_of_another_certificate_is_not_trusted),
       TEST(a_network_mirror_gives_what_its_hashes_say), TEST(sources_are_asked_in_their_order),
-      TEST(a_lock_file_decides))
+      TEST(what_is_wrong_with_a_folder_is_said), TEST(a_program_that_cannot_be_executed_is_named),
+      TEST(a_folder_that_changes_is_another_package), TEST(a_lock_file_decides))

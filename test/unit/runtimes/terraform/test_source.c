@@ -76,6 +76,35 @@ static void what_is_no_provider_is_refused(void)
     }
 }
 
+static void folders_of_the_flag_are_read(void)
+{
+    static const struct {
+        const char *text, *version, *folder;
+        const char *message; /* NULL: it is read */
+    } table[] = {
+        {"hashicorp/random@>= 3.6, != 3.7", ">= 3.6, != 3.7", NULL, NULL},
+        {"rack/host=/usr/../usr/lib/", SOURCE_VERSION, "/usr/lib", NULL},
+        {"rack/host@1.2.0-rc1=/usr/lib", "1.2.0-rc1", "/usr/lib", NULL},
+        {"rack/host=usr", NULL, NULL, "\"rack/host=usr\" is not a provider"},
+        {"rack/host=/nowhere", NULL, NULL, "/nowhere: No such file or directory"},
+        {"rack/host=/etc/passwd", NULL, NULL, "/etc/passwd: Not a directory"},
+        {"rack/host@~> 1.0=/usr/lib", NULL, NULL,
+         "~> 1.0: what is in a folder has a version, such as 1.2.0, and no constraint"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        _cleanup_(source_done) struct source source = {0};
+        struct error error = {0};
+
+        EXPECT_INT(source_read_allowed(table[i].text, &source, &error),
+                   table[i].message ? ERR_INVALID : 0, table[i].text);
+        EXPECT(str_has_prefix(error.message, table[i].message ? table[i].message : ""),
+               error.message);
+        EXPECT_STR(source.version, table[i].version, table[i].text);
+        EXPECT_STR(source.folder, table[i].folder, table[i].text);
+    }
+}
+
 /* ---- Folders with providers ---- */
 
 static char *temporary(void)
@@ -239,6 +268,6 @@ static void links_are_not_followed(void)
 }
 
 SUITE(terraform_source, TEST(names_of_providers_are_read), TEST(what_is_no_provider_is_refused),
-      TEST(providers_are_listed), TEST(the_newest_version_that_matches_is_found),
-      TEST(a_provider_that_is_not_there_is_named),
+      TEST(folders_of_the_flag_are_read), TEST(providers_are_listed),
+      TEST(the_newest_version_that_matches_is_found), TEST(a_provider_that_is_not_there_is_named),
       TEST(the_folder_of_an_operator_that_is_gone_is_removed), TEST(links_are_not_followed))

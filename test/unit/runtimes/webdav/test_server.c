@@ -66,10 +66,10 @@ static void loses_nothing_between_two_processes(void)
     for_each(check_races);
 }
 
+static const char *const folders[] = {"KUSION_TEST_APACHE_FOLDER", "KUSION_TEST_NGINX_FOLDER"};
+
 static void loses_nothing_when_killed(void)
 {
-    static const char *const folders[] = {"KUSION_TEST_APACHE_FOLDER", "KUSION_TEST_NGINX_FOLDER"};
-
     for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
         struct chain_server server;
 
@@ -90,7 +90,30 @@ static void loses_nothing_when_cut(void)
     for_each(check_cuts);
 }
 
+static void check_answers(struct chain_server *server)
+{
+    chain_races_run_faulty(server, 100);
+}
+
+static void loses_nothing_by_answers(void)
+{
+    for_each(check_answers);
+}
+
+static void refuses_an_expired_certificate(void)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        struct chain_server server;
+
+        if (!chain_server_find(servers[i], webdav_objects_new, &server))
+            continue;
+        chain_server_check_expiry(&server, folders[i]);
+        chain_server_done(&server);
+    }
+}
+
 SUITE(webdav_server, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
       TEST(keeps_the_contract_of_histories), TEST(is_refused),
       TEST(loses_nothing_between_two_processes), TEST(loses_nothing_when_killed),
-      TEST(loses_nothing_when_cut))
+      TEST(loses_nothing_when_cut), TEST(loses_nothing_by_answers),
+      TEST(refuses_an_expired_certificate))

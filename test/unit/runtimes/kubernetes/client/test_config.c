@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/config.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
@@ -192,6 +193,36 @@ static void a_tenants_kubeconfig_reaches_nothing_of_ours(void)
     }
 }
 
+/* The operator keeps copies for each cluster that a tenant names. */
+static void a_tenants_certificates_are_bounded(void)
+{
+    _cleanup_free_ char *pem = str_printf("%0*d", 32 << 10, 0);
+    _cleanup_free_ char *more = str_printf("%s0", pem);
+    static const struct {
+        const char *note, *folder;
+        bool is_more;
+        int code;
+    } rows[] = {{"as much as there may be", NULL, false, 0},
+                {"more", NULL, true, ERR_INVALID},
+                {"the operator's own", "/folder", true, 0}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_buf_ struct buf data = BUF_INIT;
+        _cleanup_free_ char *text = NULL;
+        struct kube_config *config = NULL;
+        struct error error = {0};
+
+        base64_encode(&data, rows[i].is_more ? more : pem, strlen(rows[i].is_more ? more : pem));
+        text =
+            str_printf(CLUSTER("server: 'https://x', certificate-authority-data: %s"), data.data);
+        EXPECT_INT(kube_config_read(text, strlen(text), rows[i].folder, NULL, &config, &error),
+                   rows[i].code, rows[i].note);
+        if (rows[i].code)
+            EXPECT(strstr(error.message, "has 32769 bytes, of at most 32768"), error.message);
+        kube_config_free(config);
+    }
+}
+
 static void counts_files_of_a_text_from_a_folder(void)
 {
     static const char text[] = USER("tokenFile: token") "and more that is not read";
@@ -280,6 +311,6 @@ static void reads_a_pods_files(void)
 }
 
 SUITE(kube_config, TEST(reads_contexts), TEST(refuses_what_it_cannot_honour),
-      TEST(a_tenants_kubeconfig_reaches_nothing_of_ours),
+      TEST(a_tenants_kubeconfig_reaches_nothing_of_ours), TEST(a_tenants_certificates_are_bounded),
       TEST(counts_files_of_a_text_from_a_folder), TEST(names_the_missing_cluster),
       TEST(takes_the_first_file_of_the_environment), TEST(reads_a_pods_files))

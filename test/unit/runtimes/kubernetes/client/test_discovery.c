@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "engine/base/str.h"
+#include "runtimes/io/address_filter.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
 #include "test/unit/suite.h"
 
@@ -341,7 +342,41 @@ static void finds_it_in_a_later_version(void)
     fixture_stop(&fixture);
 }
 
-SUITE(kube_discovery, TEST(finds_it_in_a_later_version), TEST(finds_kinds),
-      TEST(looks_again_for_a_new_kind), TEST(tells_absent_from_unknown),
+/* {"name": "k0", "kind": "K0"}, … */
+static char *many_resources(unsigned n)
+{
+    _cleanup_buf_ struct buf list = BUF_INIT;
+
+    for (unsigned i = 0; i < n; i++)
+        buf_printf(&list, "%s{\"name\":\"k%u\",\"kind\":\"K%u\"}", i ? "," : "", i, i);
+    return str_printf(RESOURCES("%s"), list.data);
+}
+
+/* A namespace may name 64 servers, each of which says what it likes. */
+static void little_is_kept_of_a_tenants_server(void)
+{
+    _cleanup_free_ char *many = many_resources(8000), *more = many_resources(12000);
+    const struct fake_step steps[] = {
+        {.expect = "GET /apis/x/v1 ", .status = 200, .body = many},
+        {.expect = "GET /apis/y/v1 ", .status = 200, .body = more},
+    };
+    struct address_filter *filter = address_filter_new();
+    const struct kube_client_config tenant = {.address_filter = filter};
+    const struct kube_kind *kind = NULL;
+    struct fixture fixture = {0};
+
+    EXPECT_INT(address_filter_allow(filter, "127.0.0.0/8", NULL), 0, "loopback");
+    harness_start(&fixture.harness, steps, ARRAY_SIZE(steps), &tenant);
+    fake_clock_init(&fixture.clock);
+    fixture.discovery = kube_discovery_new(fixture.harness.client, &fixture.clock.source);
+    EXPECT_INT(find(&fixture, "x/v1", "K0", &kind), 0, fixture.error.message);
+    EXPECT_INT(find(&fixture, "x/v1", "K7999", &kind), ERR_NOT_FOUND, "there is no room for it");
+    EXPECT_INT(find(&fixture, "y/v1", "K0", &kind), ERR_TOO_LARGE, "it is not read");
+    fixture_stop(&fixture);
+    address_filter_free(filter);
+}
+
+SUITE(kube_discovery, TEST(little_is_kept_of_a_tenants_server), TEST(finds_it_in_a_later_version),
+      TEST(finds_kinds), TEST(looks_again_for_a_new_kind), TEST(tells_absent_from_unknown),
       TEST(finds_a_kind_in_another_version), TEST(forgets), TEST(forgets_groups_that_are_not_there),
       TEST(waits_no_longer_than_it_may), TEST(asks_once_for_many_threads))

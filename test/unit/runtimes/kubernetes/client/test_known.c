@@ -41,26 +41,46 @@ static void what_a_list_lacks_is_gone(void)
     buf_done(&gone);
 }
 
-static void so_much_is_remembered_of_anybodys_server(void)
+/* More than there is room for. */
+static void put_all(struct known *known, struct buf *gone)
 {
-    _cleanup_free_ char *longest = str_printf("%01024d", 0), *longer = str_printf("%01025d", 0);
+    char name[16];
+
+    for (unsigned i = 0; i < KNOWN_BYTES / 50; i++) {
+        snprintf(name, sizeof(name), "n%u", i);
+        put(known, name, "1", gone);
+    }
+}
+
+/* A server of somebody else's may give names of any length. */
+static void so_much_is_remembered_for_tenants(void)
+{
+    _cleanup_free_ char *longest = str_printf("%0*d", KNOWN_BYTES, 0);
     struct known known;
     struct buf gone = BUF_INIT;
-    char name[16];
+    size_t count;
 
     known_init(&known);
     known.is_bounded = true;
     put(&known, longest, "1", &gone);
-    put(&known, longer, "1", &gone);
-    put(&known, "x", longer, &gone);
-    EXPECT_INT(known.objects.count, 1, "of an API's length");
-    for (int i = 0; i < KNOWN_MOST + 10; i++) {
-        snprintf(name, sizeof(name), "n%d", i);
-        put(&known, name, "1", &gone);
-    }
-    EXPECT_INT(known.objects.count, KNOWN_MOST, "and so many");
+    put(&known, "x", longest, &gone);
+    EXPECT_INT(known.objects.count, 0, "too long");
+    put_all(&known, &gone);
+    count = known.objects.count;
+    EXPECT(count > 1000 && count < KNOWN_BYTES / 50, "as many as there is room for");
+    known_begin_list(&known);
+    put_all(&known, &gone);
+    known_end_list(&known, note_gone, &gone);
+    EXPECT_INT(gone.length, 0, "all are still there");
+    known_begin_list(&known);
+    known_end_list(&known, note_gone, &gone);
+    EXPECT_INT(known.objects.count, 0, "none is there any more");
+    EXPECT_INT(known.bytes, 0, "and nothing is counted");
+    put(&known, "y", "1", &gone);
+    put(&known, "y", "2", &gone);
+    EXPECT_INT(known.objects.count, 1, "there is room again");
     known_done(&known);
     buf_done(&gone);
 }
 
-SUITE(known, TEST(what_a_list_lacks_is_gone), TEST(so_much_is_remembered_of_anybodys_server))
+SUITE(known, TEST(what_a_list_lacks_is_gone), TEST(so_much_is_remembered_for_tenants))

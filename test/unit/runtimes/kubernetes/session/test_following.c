@@ -156,6 +156,7 @@ static void drift_is_told_to_its_spec(void)
     settle(&db, &b, 1);
     settle(&web, &a, 1);
     EXPECT(is_in_state(&web, FOLLOWING_WHOLE, &why), why.message);
+    EXPECT(fake_server_wait(call.stage.harness.server, ARRAY_SIZE(steps)), "it watches");
     EXPECT_INT((long long)follows_count(call.stage.runtime.follows), 1, "one watch for both");
     EXPECT(call_impersonates(&call, 1), "as the account");
     EXPECT(is_told(&db, 1), "b is not as the manager of db left it");
@@ -275,6 +276,36 @@ static void watches_are_bounded(void)
     call_end(&call);
 }
 
+/* Each event of the object costs all of them. */
+static void specs_of_one_object_are_bounded(void)
+{
+    static const struct fake_step steps[] = {
+        DISCOVERY, LISTED(META_OF("a", AT("5") FIELDS(OURS, WHOLE))), WATCHED("")};
+    const struct record *a = record_of(MAP("a"), "u-a", WHOLE);
+    struct follower specs[FOLLOW_SPECS_OF_OBJECT + 1], *last = &specs[FOLLOW_SPECS_OF_OBJECT];
+    struct error why = {0};
+    struct call call;
+
+    begin(&call, steps, ARRAY_SIZE(steps));
+    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+        _cleanup_free_ char *name = str_printf("web-%zu", i);
+
+        follow(&specs[i], &call, name);
+        settle(&specs[i], &a, 1);
+    }
+    EXPECT(is_in_state(&specs[0], FOLLOWING_WHOLE, &why), why.message);
+    EXPECT(fake_server_wait(call.stage.harness.server, ARRAY_SIZE(steps)), "it watches");
+    EXPECT_INT(kube_follow_ops.state(last->following, &why), FOLLOWING_BROKEN, "one too many");
+    EXPECT(strstr(why.message, "too many Specs have the same object"), why.message);
+    unfollow(&specs[0]);
+    settle(last, &a, 1);
+    EXPECT(is_in_state(last, FOLLOWING_WHOLE, &why), "in the place of one that went");
+    for (size_t i = 1; i < ARRAY_SIZE(specs); i++)
+        unfollow(&specs[i]);
+    record_unref(a);
+    call_end(&call);
+}
+
 /* ---- Threads ---- */
 
 #define THREADS 8
@@ -356,4 +387,5 @@ static void watches_come_and_go_with_what_is_followed(void)
 
 SUITE(kube_following, TEST(drift_is_told_to_its_spec), TEST(drift_of_one_object),
       TEST(what_nobody_touched_is_known), TEST(a_refused_watch_says_so), TEST(watches_are_bounded),
-      TEST(followings_come_and_go_at_once), TEST(watches_come_and_go_with_what_is_followed))
+      TEST(specs_of_one_object_are_bounded), TEST(followings_come_and_go_at_once),
+      TEST(watches_come_and_go_with_what_is_followed))

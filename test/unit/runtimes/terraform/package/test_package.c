@@ -1,4 +1,6 @@
 #include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -81,7 +83,7 @@ static void archives_are_unpacked_with_the_hash_of_lock_files(void)
         EXPECT(!package_hash_is_listed(list, unpacked, NULL), name);
         /* What was unpacked has the same hash as a folder. */
         package_writer_init(&writer, -1, MOST);
-        EXPECT_INT(package_copy(stage.to, &writer, NULL), 0, name);
+        EXPECT_INT(package_copy(stage.to, LINKS_INSIDE, &writer, NULL), 0, name);
         package_writer_finish(&writer, copied);
         package_writer_done(&writer);
         EXPECT_STR(copied, h1, name);
@@ -145,32 +147,94 @@ static void bad_archives_are_refused(void)
 
 /* ---- Folders ---- */
 
+#define LEADS_OUT "\"link\" is a link that leads out of the folder: put the file itself there"
+
+static char *make_folder(void)
+{
+    char *root = str_new("/tmp/kusion-test-XXXXXX");
+    _cleanup_free_ char *folder = NULL, *file = NULL;
+
+    CU_ASSERT_FATAL(mkdtemp(root) != NULL);
+    folder = str_printf("%s/folder", root);
+    file = str_printf("%s/file", folder);
+    CU_ASSERT_FATAL(mkdir(folder, 0700) == 0);
+    close(open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+    return root;
+}
+
 static void links_in_a_folder_lead_to_files_alone(void)
 {
     static const struct {
+        enum package_links links;
         const char *to;
         const char *message; /* NULL: it is copied */
     } table[] = {
-        {"/proc/self/cmdline", NULL},
-        {"/etc", "\"link\" is no file"},
-        {"/dev/zero", "\"link\" is no file"},
-        {"/nowhere", "\"link\" cannot be read: No such file or directory"},
+        {LINKS_ANYWHERE, "/proc/self/cmdline", NULL},
+        {LINKS_ANYWHERE, "/etc", "\"link\" is a link to what is no file"},
+        {LINKS_ANYWHERE, "/dev/zero", "\"link\" is a link to what is no file"},
+        {LINKS_ANYWHERE, "/nowhere", "\"link\" cannot be read: No such file or directory"},
+        {LINKS_INSIDE, "folder/file", NULL},
+        {LINKS_INSIDE, "folder/../folder/file", NULL},
+        {LINKS_INSIDE, "folder", "\"link\" is a link to what is no file"},
+        {LINKS_INSIDE, "nowhere", "\"link\" cannot be read: No such file or directory"},
+        {LINKS_INSIDE, "/proc/self/cmdline", LEADS_OUT},
+        {LINKS_INSIDE, "../../proc/self/cmdline", LEADS_OUT},
+        {LINKS_INSIDE, "folder/../../../etc/passwd", LEADS_OUT},
+        {LINKS_INSIDE, "link", "\"link\" cannot be read: Too many levels of symbolic links"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        _cleanup_(folder_remove_p) char *root = str_new("/tmp/kusion-test-XXXXXX");
+        _cleanup_(folder_remove_p) char *root = make_folder();
         _cleanup_(package_writer_done) struct package_writer writer;
         _cleanup_free_ char *link = NULL;
         struct error error = {0};
 
-        CU_ASSERT_FATAL(mkdtemp(root) != NULL);
         link = str_printf("%s/link", root);
         CU_ASSERT_FATAL(symlink(table[i].to, link) == 0);
         package_writer_init(&writer, -1, MOST);
-        EXPECT_INT(package_copy(root, &writer, &error), table[i].message ? ERR_INVALID : 0,
-                   table[i].to);
+        EXPECT_INT(package_copy(root, table[i].links, &writer, &error),
+                   table[i].message ? ERR_INVALID : 0, table[i].to);
         EXPECT_STR(error.message, table[i].message ? table[i].message : "", table[i].to);
     }
+}
+
+struct writer {
+    int fd;
+    atomic_bool is_done;
+};
+
+static void *append(void *arg)
+{
+    struct writer *writer = arg;
+
+    while (!atomic_load(&writer->is_done))
+        CU_ASSERT_FATAL(write(writer->fd, "x", 1) == 1);
+    return NULL;
+}
+
+/* Somebody writes all the time, so that it is seen in one attempt or another. */
+static void a_file_that_changes_while_it_is_read_is_an_error(void)
+{
+    _cleanup_(folder_remove_p) char *root = make_folder();
+    _cleanup_free_ char *path = str_printf("%s/folder/file", root);
+    struct writer all = {.fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC)};
+    struct error error = {0};
+    pthread_t thread;
+    int r = 0;
+
+    CU_ASSERT_FATAL(ftruncate(all.fd, 1 << 20) == 0);
+    CU_ASSERT_FATAL(pthread_create(&thread, NULL, append, &all) == 0);
+    while (r == 0) {
+        _cleanup_(package_writer_done) struct package_writer writer;
+
+        package_writer_init(&writer, -1, UINT64_MAX);
+        r = package_copy(root, LINKS_INSIDE, &writer, &error);
+    }
+    atomic_store(&all.is_done, true);
+    pthread_join(thread, NULL);
+    close(all.fd);
+    EXPECT_STR(error.message, "\"folder/file\" was changed while it was read; it is tried again",
+               "says so");
 }
 
 static void hashes_are_read_strictly(void)
@@ -200,4 +264,4 @@ static void hashes_are_read_strictly(void)
 
 SUITE(terraform_package, TEST(archives_are_unpacked_with_the_hash_of_lock_files),
       TEST(bad_archives_are_refused), TEST(links_in_a_folder_lead_to_files_alone),
-      TEST(hashes_are_read_strictly))
+      TEST(a_file_that_changes_while_it_is_read_is_an_error), TEST(hashes_are_read_strictly))

@@ -20,28 +20,39 @@
 
 /* ---- The first line ---- */
 
+#define PEM(lines) "-----BEGIN CERTIFICATE-----\n" lines "-----END CERTIFICATE-----\n"
+#define SIXTEEN    "MIICMIICMIICMIIC"
+#define SIXTY_FOUR SIXTEEN SIXTEEN SIXTEEN SIXTEEN
+
 static void handshakes_are_read(void)
 {
     static const struct {
         const char *line;
         int protocol; /* or the code of an error */
+        const char *socket, *certificate;
     } table[] = {
-        {"1|5|unix|/tmp/p/plugin1|grpc|", 5},
-        {"1|6|unix|/tmp/p/plugin1|grpc|", 6},
-        {"1|6|unix|/tmp/p/plugin1|grpc", 6},
-        {"1|4|unix|/tmp/p/plugin1|grpc|", ERR_UNSUPPORTED},
-        {"1|7|unix|/tmp/p/plugin1|grpc|", ERR_UNSUPPORTED},
-        {"2|5|unix|/tmp/p/plugin1|grpc|", ERR_INVALID},
-        {"1|x|unix|/tmp/p/plugin1|grpc|", ERR_INVALID},
-        {"1|5|tcp|127.0.0.1:1234|grpc|", ERR_INVALID},
-        {"1|5|unix|/tmp/p/plugin1|netrpc|", ERR_INVALID},
-        {"1|5|unix|/tmp/p/plugin1|grpc|MIIC", ERR_INVALID},
-        {"1|5|unix|/tmp/other/plugin1|grpc|", ERR_INVALID},
-        {"1|5|unix|/tmp/p/../other/plugin1|grpc|", ERR_INVALID},
-        {"1|5|unix|/tmp/plugin1|grpc|", ERR_INVALID},
-        {"This binary is a plugin.", ERR_INVALID},
-        {"", ERR_INVALID},
-        {"|||||||||", ERR_INVALID},
+        {"1|5|unix|/tmp/p/plugin1|grpc|", 5, "/tmp/p/plugin1", NULL},
+        {"1|6|unix|/tmp/p/plugin1|grpc|", 6, "/tmp/p/plugin1", NULL},
+        {"1|6|unix|/tmp/p/plugin1|grpc", 6, "/tmp/p/plugin1", NULL},
+        /* As made in Python: with a certificate, and the socket in a folder of its own. */
+        {"1|6|unix|/tmp/p/tmp1/s|grpc|MIIC", 6, "/tmp/p/tmp1/s", PEM("MIIC\n")},
+        {"1|6|unix|/tmp/p/s|grpc|MIICMII", 6, "/tmp/p/s", PEM("MIICMII=\n")},
+        {"1|6|unix|/tmp/p/s|grpc|" SIXTY_FOUR "AAAA", 6, "/tmp/p/s", PEM(SIXTY_FOUR "\nAAAA\n")},
+        {"1|6|unix|/tmp/p/s|grpc|MI IC", ERR_INVALID, NULL, NULL},
+        {"1|6|unix|/tmp/p/s|grpc|MIICM", ERR_INVALID, NULL, NULL},
+        {"1|6|unix|/tmp/p/s|grpc|====", ERR_INVALID, NULL, NULL},
+        {"1|4|unix|/tmp/p/plugin1|grpc|", ERR_UNSUPPORTED, NULL, NULL},
+        {"1|7|unix|/tmp/p/plugin1|grpc|", ERR_UNSUPPORTED, NULL, NULL},
+        {"2|5|unix|/tmp/p/plugin1|grpc|", ERR_INVALID, NULL, NULL},
+        {"1|x|unix|/tmp/p/plugin1|grpc|", ERR_INVALID, NULL, NULL},
+        {"1|5|tcp|127.0.0.1:1234|grpc|", ERR_INVALID, NULL, NULL},
+        {"1|5|unix|/tmp/p/plugin1|netrpc|", ERR_INVALID, NULL, NULL},
+        {"1|5|unix|/tmp/other/plugin1|grpc|", ERR_INVALID, NULL, NULL},
+        {"1|5|unix|/tmp/p/../other/plugin1|grpc|", ERR_INVALID, NULL, NULL},
+        {"1|5|unix|/tmp/plugin1|grpc|", ERR_INVALID, NULL, NULL},
+        {"This binary is a plugin.", ERR_INVALID, NULL, NULL},
+        {"", ERR_INVALID, NULL, NULL},
+        {"|||||||||", ERR_INVALID, NULL, NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -49,9 +60,9 @@ static void handshakes_are_read(void)
         int r = handshake_read(table[i].line, "/tmp/p", &handshake, NULL);
 
         EXPECT_INT(r < 0 ? r : handshake.protocol, table[i].protocol, table[i].line);
-        if (r >= 0)
-            EXPECT_STR(handshake.socket, "/tmp/p/plugin1", table[i].line);
-        free(handshake.socket);
+        EXPECT_STR(handshake.socket, table[i].socket, table[i].line);
+        EXPECT_STR(handshake.certificate, table[i].certificate, table[i].line);
+        handshake_done(&handshake);
     }
 }
 

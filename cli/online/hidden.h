@@ -1,0 +1,28 @@
+/*
+ * The Secrets that a person's preview has in clear: they are put into a Secret of their own, from
+ * which the Preview takes them (`resourcesFrom`). More people can read Releases than Secrets.
+ */
+#ifndef CLI_ONLINE_HIDDEN_H
+#define CLI_ONLINE_HIDDEN_H
+
+#include "cli/online/objects.h"
+
+/* References. */
+struct hidden {
+    const struct value *resources; /* what the Release may have */
+    const struct value *sources;   /* those of the Spec, and the Secret; NULL: none */
+    const struct value *secret;    /* as it was made; NULL: there was nothing to hide */
+};
+
+/* Makes the Secret for a preview of these fields (`spec`) of the Spec that `target` names, if it
+ * takes one. ERR_FORBIDDEN, with a hint. */
+int hidden_make(struct session *session, const struct target *target, const struct value *fields,
+                struct hidden *ret, struct error *error);
+/* The Release has been made: the Secret goes with it, if this process does not live to remove it.
+ */
+void hidden_belongs_to(struct session *session, const struct hidden *hidden,
+                       const struct value *release);
+/* Removes it. */
+void hidden_drop(struct session *session, struct hidden *hidden);
+
+#endif
