@@ -202,8 +202,8 @@ function(fuzzers)
     endforeach()
     foreach(name discovery releases content)
         target_link_libraries(fuzz_${name} PRIVATE fuzz_answers)
-        target_link_options(fuzz_${name} PRIVATE
-                            LINKER:--wrap=kube_do,--wrap=kube_list,--wrap=pause_for)
+        target_link_options(fuzz_${name} PRIVATE LINKER:--wrap=kube_do,--wrap=kube_list
+                            LINKER:--wrap=pause_for,--wrap=kube_client_kinds_limit)
     endforeach()
 endfunction()
 
