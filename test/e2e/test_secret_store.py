@@ -131,7 +131,9 @@ def test_rotation_is_seen_by_the_version_alone(spec, vault):
                .object["data"]["it"] == b64("hunter-second"))
     spec.wait("True")
     assert len(vault.reads()) == reads + 1
-    release = eventually(lambda: len(spec.releases()) == 2 and spec.releases()[-1])
+    assert len(spec.releases()) == 2
+    release = eventually(lambda: next((one for one in spec.releases() if one.get("status", {}).get("revision") == 2 and
+                                       one["status"]["phase"] == "succeeded"), None))
     results = {one["id"].split(":")[-1]: one for one in release["status"]["results"]}
     assert results["s"]["action"] == results["refers"]["action"] == "update"
     assert "ref://rot/password has version 2, and was applied in version 1" in results["s"]["message"]

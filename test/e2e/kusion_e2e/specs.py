@@ -74,7 +74,7 @@ class Spec:
         path = (f"/apis/api.kusion.io/v1/namespaces/{self.namespace}/releases"
                 f"?fieldSelector=spec.specRef.name={self.name}")
         found = self.cluster.api.get(path).must().object["items"]
-        return sorted(found, key=lambda one: one["status"].get("revision", 0))
+        return sorted(found, key=lambda one: one.get("status", {}).get("revision", 0))
 
     def state(self):
         """Of a small State, by id: the uid that it recorded, None for a mere intent. None, too,
