@@ -33,6 +33,10 @@ class CommandDemo(Demo):
     def type_in(self, command):
         """Gives what it printed."""
         print(f"  {paint(BOLD, '$ ' + command)}", flush=True)
+        return self.output(command)
+
+    def output(self, command):
+        """Of a command that is not shown."""
         result = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, env=self._environment,
                                 text=True, capture_output=True, check=False)
         if result.returncode != 0:

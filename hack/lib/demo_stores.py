@@ -55,10 +55,14 @@ class StoresDemo(CommandDemo):
 
     # What is kept
 
+    @staticmethod
+    def of_state(text):
+        return (f'kusion-operator state {text} --state-key "file:$KEYS" --kubeconfig "$KUBECONFIG" '
+                "--state-namespace kusion-system")
+
     def command(self, text):
         """A command of the operator's for its State."""
-        said = self.type_in(f'kusion-operator state {text} --state-key "file:$KEYS" --kubeconfig "$KUBECONFIG" '
-                            "--state-namespace kusion-system")
+        said = self.type_in(self.of_state(text))
         print("\n".join(f"    {line}" for line in said.splitlines()), flush=True)
 
     def look(self, name):
@@ -106,7 +110,9 @@ class StoresDemo(CommandDemo):
 
     def end(self):
         self.delete()
-        self.command('verify --state-backend "$S3"')
+        verify = 'verify --state-backend "$S3"'
+        self.follow(lambda: "\n0 documents" in self.output(self.of_state(verify)))  # Releases go after the Spec
+        self.command(verify)
 
     def change(self, text):
         """Something that changes no object: a new generation."""
