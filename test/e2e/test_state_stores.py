@@ -10,7 +10,7 @@ import pytest
 
 from kusion_e2e.canary import Canary
 from kusion_e2e.controller import PROGRAM, Controller, release_lease
-from kusion_e2e.long import LONG
+from kusion_e2e.long import LONG, takes_minutes
 from kusion_e2e.paths import ROOT
 from kusion_e2e.servers import Servers
 from kusion_e2e.specs import Spec, config_map, resource
@@ -399,6 +399,7 @@ def test_state_goes_round_all_stores(world, tmp_path):
     assert not world.values() and world.kept("configmap") == (0, 0)
 
 
+@takes_minutes
 def test_copies_that_are_killed(world, tmp_path):
     places = ["configmap", *(world.servers.get(kind).new_place() for kind in KINDS), f"file:{tmp_path / 'state'}",
               "configmap"]
