@@ -11,7 +11,7 @@ from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
-TIMEOUT = 12  # seconds that the Specs wait
+TIMEOUT = 20  # seconds that the Specs wait
 PATIENCE = 60
 
 
@@ -93,13 +93,13 @@ def test_what_waits_for_it_is_skipped(controlled, tenant):
     assert result["message"] == f"skipped: it waits for {hang['id']}", result
 
 
-def set_status(cluster, namespace, status):
-    """Of all Pods there, as a kubelet would."""
+def set_status(cluster, namespace, status, count=2):
+    """Of all Pods there, as a kubelet would. count: how many there will be."""
     path = f"/api/v1/namespaces/{namespace}/pods"
 
     def pods():
         found = cluster.api.get(path).must().object["items"]
-        assert found and all(pod["spec"].get("nodeName") for pod in found), found
+        assert len(found) == count and all(pod["spec"].get("nodeName") for pod in found), found
         return found
 
     for pod in eventually(pods, PATIENCE):
@@ -139,7 +139,7 @@ def test_a_probe_that_fails(controlled, tenant):
     spec = Spec(controlled, tenant)
     spec.apply([workload(tenant, labels={"kwok-hold": "true"}, replicas=1)], timeout=f"{TIMEOUT}s")
     set_status(controlled, tenant, {"phase": "Running", "containerStatuses": [
-        container(restartCount=0, state={"running": {}})]})
+        container(restartCount=0, state={"running": {}})]}, count=1)
     pod, = controlled.api.get(f"/api/v1/namespaces/{tenant}/pods").object["items"]
     controlled.api.create(f"/api/v1/namespaces/{tenant}/events", {
         "metadata": {"generateName": "probe-"}, "type": "Warning", "reason": "Unhealthy",
