@@ -329,11 +329,9 @@ class Demo:
         print(f"\n  {paint(GREEN, 'Gone')} after {took:.1f} s, each resource before what it depends on; "
               "and so is State.\n")
 
-    def finish(self, once):
-        if once:
-            self.delete()
-        else:
-            self.stay()
+    def end(self):
+        """With --once; else it stays."""
+        self.delete()
 
     def stay(self):
         title("What to try next, in another terminal")
@@ -387,16 +385,19 @@ PLAN_WORDS = (("create", "to create"), ("update", "to change"), ("delete", "to d
               ("replace", "to replace"), ("adopt", "to adopt"), ("unchanged", "unchanged"))
 
 
-def show(demo, once):
+def show(demo):
     demo.apply()
     demo.summary()
-    demo.finish(once)
 
 
 def run(show, demo, once):
     """Gives the exit status. Ctrl-C is how a demo that stays ends."""
     try:
-        show(demo, once)
+        show(demo)
+        if once:
+            demo.end()
+        else:
+            demo.stay()
     except DemoFailed as failure:
         print(f"\n  {paint(RED, 'failed')}: {failure}", flush=True)
         return 1

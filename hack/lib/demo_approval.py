@@ -136,14 +136,13 @@ class ApprovalDemo(CommandDemo):
         print(f"\n{held}\n\n  It is {paint(GREEN, f'as in revision {revision}')}; the Spec is held until it changes.")
 
 
-def show(demo, once):
+def show(demo):
     demo.apply()
     digest = demo.preview()
     revision = demo.change(digest)
     demo.make_worse()
     demo.roll_back(revision)
     demo.history()
-    demo.finish(once)
 
 
 def main():

@@ -124,13 +124,12 @@ class HybridDemo(CommandDemo):
         self.look_for_secrets()
 
 
-def show(demo, once):
+def show(demo):
     demo.preview()
     demo.create()
     demo.change()
     demo.roll_back(1)
     demo.history()
-    demo.finish(once)
 
 
 def main():

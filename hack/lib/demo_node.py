@@ -151,7 +151,7 @@ class NodeDemo(Demo):
             raise DemoFailed("resources are gone, or were made anew")
         print(f"\n  The {len(before)} resources are {paint(GREEN, 'the same objects as before')}.")
 
-    def uninstall(self):
+    def end(self):
         self.act("helm uninstall: the operator goes; Specs, their resources and the CRDs stay")
         before = self.uids()
         self.helm("uninstall", "--wait")
@@ -169,7 +169,7 @@ class NodeDemo(Demo):
         print()
 
 
-def show(demo, once):
+def show(demo):
     demo.watch_pods()
     demo.install()
     demo.ask()
@@ -179,10 +179,6 @@ def show(demo, once):
     demo.upgrade()
     demo.kill()
     demo.summary()
-    if once:
-        demo.uninstall()
-    else:
-        demo.stay()
 
 
 def main():

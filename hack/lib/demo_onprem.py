@@ -147,15 +147,11 @@ class OnPremDemo(CommandDemo):
         self.expect("In the rack nothing is left.", not self.zone() and not self.route() and not FILE.exists())
 
 
-def show(demo, once):
+def show(demo):
     demo.prepare()
     demo.preview()
     demo.fail()
     demo.mend()
-    if once:
-        demo.end()
-    else:
-        demo.stay()
 
 
 def main():

@@ -127,15 +127,11 @@ class StoresDemo(CommandDemo):
         return next((c["reason"] for c in status.get("conditions", []) if c["type"] == "Ready"), None)
 
 
-def show(demo, once):
+def show(demo):
     demo.begin()
     demo.move()
     demo.refuse()
     demo.go_on()
-    if once:
-        demo.end()
-    else:
-        demo.stay()
 
 
 def main():
