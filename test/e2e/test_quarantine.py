@@ -46,6 +46,12 @@ class Lives:
         return status
 
 
+def under_way(cluster):
+    """What the operator has recorded."""
+    annotations = cluster.api.get(UNDER_WAY).must().object["metadata"]["annotations"]
+    return json.loads(annotations["api.kusion.io/under-way"])
+
+
 @pytest.fixture
 def cloud(tmp_path):
     return Cloud(tmp_path / "cloud")
@@ -55,10 +61,10 @@ def cloud(tmp_path):
 def lives(state_namespace, cloud):
     lives = Lives(state_namespace, cloud)
     yield lives
+    eventually(lambda: not under_way(state_namespace)["objects"])  # what is deleted is forgotten a second later
     assert lives.end() == 0
-    left = state_namespace.api.get(UNDER_WAY).must().object
-    assert "holderIdentity" not in left["spec"]
-    assert json.loads(left["metadata"]["annotations"]["api.kusion.io/under-way"])["objects"] == []
+    assert "holderIdentity" not in state_namespace.api.get(UNDER_WAY).must().object["spec"]
+    assert under_way(state_namespace)["objects"] == []
 
 
 def says(spec, status, reason):
