@@ -10,6 +10,8 @@
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/operation_log.h"
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/recall.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/rejection.h"
@@ -388,8 +390,7 @@ static int64_t drift_rests(const struct attempt *attempt)
         return drift_is_in(plan) ? run->policy.interval : 0;
     return run->policy.needs_approval || run_has_request(run)
                ? 0
-               : corrections_rest(run_corrections(run), plan,
-                                  run->context->clock->now(run->context->clock));
+               : corrections_rest(run_corrections(run), plan, context_now(run->context));
 }
 
 int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)

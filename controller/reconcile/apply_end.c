@@ -5,6 +5,8 @@
 #include "controller/reconcile/corrections.h"
 #include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/inventory.h"
+#include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
 #include "engine/base/str.h"
@@ -84,7 +86,7 @@ static int write_end(struct attempt *attempt, struct release_report *report,
     if (report->results)
         status->resources = report_resources(report->results);
     if (attempt->operation && attempt->knows_state) {
-        status->inventory = report_inventory(run->context, operation_ledger(attempt->operation));
+        status->inventory = inventory_value(run->context, operation_ledger(attempt->operation));
         status->is_finished = true;
     }
     r = waits_on(attempt, report)
@@ -109,7 +111,7 @@ static const struct value *count_correction(const struct attempt *attempt, const
     if (!attempt_is_correction(attempt))
         return NULL;
     return corrections_add(run_corrections(run), plan_of(attempt), summary,
-                           run->context->clock->now(run->context->clock));
+                           context_now(run->context));
 }
 
 /* "revision 8: rolled back to revision 3: 2 configured" */
@@ -431,7 +433,7 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
 {
     struct run *run = &attempt->run;
     const struct value *recorded = attempt->release->status;
-    const struct value *ready = conditions_find(value_get(recorded, "conditions"), "Ready");
+    const struct value *ready = conditions_ready(recorded);
     const char *message = value_get_string(ready, "message");
     _cleanup_free_ char *said = describe_for_spec(run, message ? message : "applied");
     struct run_status status = {
@@ -443,7 +445,7 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
         .drops_corrections = true,
         .plan = value_ref(value_get(recorded, "plan")),
         .resources = report_all_ready(plan_of(attempt)->n_resources),
-        .inventory = report_inventory(run->context, operation_ledger(attempt->operation)),
+        .inventory = inventory_value(run->context, operation_ledger(attempt->operation)),
     };
     int r;
 

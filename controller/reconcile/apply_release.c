@@ -1,8 +1,8 @@
 #include "controller/reconcile/apply_release.h"
 
 #include "controller/reconcile/approval.h"
+#include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/recorded.h"
-#include "controller/reconcile/rejection.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -27,7 +27,7 @@ static int consider(struct attempt *attempt, struct release **latest, struct err
 
     if (!is_of_this(attempt, *latest) || is_reported)
         return 0;
-    if (rejection_ended(*latest)) {
+    if (release_was_cancelled(*latest, RELEASE_REJECTED)) {
         attempt->rejected = TAKE(*latest);
         return 0;
     }

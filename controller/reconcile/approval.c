@@ -4,7 +4,6 @@
 
 #include "controller/reconcile/approval_private.h"
 #include "controller/reconcile/plans.h"
-#include "controller/reconcile/rejection.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "engine/plan/approved_value.h"
@@ -38,14 +37,6 @@ const struct release_approval *approval_find(const struct attempt *attempt,
 #define MOST_READ 20
 #define SECONDS   19 /* characters of a time, as far as its seconds */
 
-static bool is_stale(const struct release *release)
-{
-    const struct value *conditions = value_get(release->status, "conditions");
-
-    return release->phase == PHASE_CANCELLED &&
-           str_equal(value_get_string(conditions_find(conditions, "Ready"), "reason"), PLAN_STALE);
-}
-
 static bool was_approved_by(const struct release *release, const struct release_approval *approval)
 {
     const struct value *own = value_get(release->status, "approval");
@@ -70,14 +61,17 @@ static int find_spent(const struct run *run, int64_t revision, bool *ret, struct
 
     for (unsigned n = 0; n < MOST_READ && --revision > 0; n++) {
         _cleanup_(release_free_p) struct release *before = NULL;
+        bool is_stale;
         int r = releases_load(run->context, &run->subject, revision, run->cancel, &before, error);
 
         if (r < 0 || !before || ended_before(before, approval))
             return r;
         if (!names(approval, release_plan(before)))
             continue;
-        *ret = is_stale(before) ? was_approved_by(before, approval) : rejection_ended(before);
-        if (*ret || is_stale(before) || before->phase != PHASE_CANCELLED)
+        is_stale = release_was_cancelled(before, PLAN_STALE);
+        *ret = is_stale ? was_approved_by(before, approval)
+                        : release_was_cancelled(before, RELEASE_REJECTED);
+        if (*ret || is_stale || before->phase != PHASE_CANCELLED)
             return 0;
     }
     return 0;
@@ -336,7 +330,7 @@ int approval_outlasts(const struct attempt *attempt, bool *ret, struct error *er
 static int write_as_shown(struct attempt *attempt, struct error *error)
 {
     const struct value *shown = attempt->release->status;
-    const struct value *ready = conditions_find(value_get(shown, "conditions"), "Ready");
+    const struct value *ready = conditions_ready(shown);
     struct run_status status = {
         .verdict = {"Unknown", "AwaitingApproval", value_get_string(ready, "message"),
                     PROGRESS_RECONCILING, NULL},

@@ -1,5 +1,6 @@
 /* Shows a plan in its Release, and asks for its approval: approval.h. */
 #include "controller/reconcile/approval_private.h"
+#include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"

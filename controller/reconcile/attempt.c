@@ -1,6 +1,5 @@
 #include "controller/reconcile/attempt.h"
 
-#include "controller/reconcile/sources.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -109,7 +108,7 @@ void attempt_empty(struct attempt *attempt)
     release_free(TAKE(attempt->release));
     release_free(TAKE(attempt->rejected));
     run_done(&attempt->run);
-    sources_drop(TAKE(attempt->sources));
+    source_reading_drop(TAKE(attempt->sources));
     operation_free(TAKE(attempt->operation));
     attempt->errand = NULL;
     attempt->is_exported = false;

@@ -19,12 +19,11 @@
 #ifndef CONTROLLER_RECONCILE_ATTEMPT_H
 #define CONTROLLER_RECONCILE_ATTEMPT_H
 
+#include "controller/core/workers.h"
 #include "controller/desk/desk.h"
-#include "controller/reconcile/progress.h"
 #include "controller/reconcile/run.h"
+#include "controller/reconcile/source_reading.h"
 #include "engine/operation/operation.h"
-
-struct sources;
 
 enum attempt_kind {
     ATTEMPT_NEW,            /* the first one of this generation: it gets a Release */
@@ -37,6 +36,21 @@ enum attempt_kind {
                                written */
 };
 
+/* What the status says of it (progress.h). */
+struct attempt_progress {
+    int64_t begun;      /* ms, monotonic */
+    int64_t said;       /* ms, monotonic: when a phase was last written; 0: none was */
+    bool is_working;    /* the three below are of carrying out, else of planning */
+    int64_t waits_from; /* ms, monotonic: when it was first seen in this stage; 0: not yet */
+    int64_t waits_due;  /* ms, monotonic: when to write what it waits for; 0: not yet */
+    size_t counted;     /* what was done or had failed when that was said last */
+    int64_t counted_at; /* ms, monotonic; 0: it was not */
+    enum { WAITS_FOR_NOTHING, WAITS_FOR_HEALTH, WAITS_FOR_ANSWER, WAITS_AS_IT_FAILS } waits_said;
+    enum { SAID_NOTHING, SAID_PLANNING, SAID_WORKING } what;
+    bool is_untold;  /* what was said last has no Event: it was a count */
+    bool has_warned; /* in the log, that State is not saved */
+};
+
 struct attempt {
     struct desk_entry *entry; /* of its key */
     struct spec_key object;   /* its key; borrowed from the entry */
@@ -44,9 +58,9 @@ struct attempt {
 
     struct reservation reservation; /* of memory, for its operation; the budget's */
 
-    struct sources *sources; /* what gathers its resources (sources.h), before there is an
-                                operation; or NULL */
-    struct operation *operation; /* NULL: there is none. Only attempt.c sets it */
+    struct source_reading *sources; /* what gathers its resources (sources.h), before there is an
+                                       operation; or NULL */
+    struct operation *operation;    /* NULL: there is none. Only attempt.c sets it */
     struct errand *errand; /* what the operation does for it (errand.h), which owns it; or NULL */
     bool is_exported;      /* the state file of Terraform is written, or must not be waited for */
     struct ledger *ledger; /* open State, from before there is an operation; or NULL */
@@ -81,6 +95,12 @@ struct attempt {
     int64_t rests_until;    /* ms, monotonic: when it begins again after an eviction; 0: it was not
                                evicted */
 };
+
+/* ms, monotonic. */
+static inline int64_t attempt_now(const struct attempt *attempt)
+{
+    return context_monotonic(attempt->run.context);
+}
 
 /* A check of a Ready Spec had something to change. */
 static inline bool attempt_is_correction(const struct attempt *attempt)

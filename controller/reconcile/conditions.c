@@ -44,6 +44,11 @@ const struct value *conditions_find(const struct value *conditions, const char *
     return NULL;
 }
 
+const struct value *conditions_ready(const struct value *status)
+{
+    return conditions_find(value_get(status, "conditions"), "Ready");
+}
+
 /* ---- What a verdict says of each ---- */
 
 /* "True", "False", "Unknown"; NULL: there is no such condition. */

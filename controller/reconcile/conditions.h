@@ -69,5 +69,7 @@ void conditions_drop(const struct value **conditions, const char *type);
 
 /* The condition of a type, or NULL. */
 const struct value *conditions_find(const struct value *conditions, const char *type);
+/* The condition Ready of a status, or NULL. */
+const struct value *conditions_ready(const struct value *status);
 
 #endif

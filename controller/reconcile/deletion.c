@@ -5,6 +5,9 @@
 #include "controller/reconcile/cluster_secret.h"
 #include "controller/reconcile/dependents.h"
 #include "controller/reconcile/errand.h"
+#include "controller/reconcile/inventory.h"
+#include "controller/reconcile/operation_log.h"
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
@@ -71,7 +74,7 @@ static int write_failure(struct attempt *attempt, const struct error *failure,
         .plan = plan ? report_plan(plan, attempt->digest) : NULL,
         .resources = results ? report_resources(results) : NULL,
         .inventory = attempt->operation && attempt->knows_state
-                         ? report_inventory(run->context, operation_ledger(attempt->operation))
+                         ? inventory_value(run->context, operation_ledger(attempt->operation))
                          : NULL,
     };
     struct release_report report = {
@@ -210,7 +213,7 @@ static int say_nothing_is_left(struct run *run, struct ledger *ledger, struct er
 {
     struct run_status status = {
         .verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL},
-        .inventory = report_inventory(run->context, ledger),
+        .inventory = inventory_value(run->context, ledger),
     };
     int r = recall_names_recorded(run) ? run_write_status(run, &status, error) : 0;
 
@@ -298,7 +301,7 @@ static int open_state(const struct run *run, struct ledger **ret, struct error *
         .key = run->subject.key,
         .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
         .spec_created_at = run_spec_created_at(run),
-        .epoch = context->epoch(context->epoch_arg),
+        .epoch = context_epoch(context),
         .cancel = run->cancel,
     };
 

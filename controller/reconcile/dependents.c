@@ -17,11 +17,10 @@
 
 static int64_t deleting_for(const struct run *run)
 {
-    const struct clock_source *clock = run->context->clock;
     const char *since =
         value_string(value_path(run->object, "metadata", "deletionTimestamp", NULL));
 
-    return since ? clock->now(clock) - timestamp_parse(since) : 0;
+    return since ? context_now(run->context) - timestamp_parse(since) : 0;
 }
 
 static bool is_own(const struct run *run, const struct desk_dependent *dependent)

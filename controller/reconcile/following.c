@@ -5,13 +5,6 @@
 #include "engine/base/str.h"
 #include "runtimes/io/random.h"
 
-static int64_t now(const struct attempt *attempt)
-{
-    const struct clock_source *clock = attempt->run.context->clock;
-
-    return clock->monotonic(clock);
-}
-
 /* A check of a Ready Spec that was followed before this process looked at it last. */
 static enum runtime_look look_of(struct attempt *attempt)
 {
@@ -19,7 +12,7 @@ static enum runtime_look look_of(struct attempt *attempt)
 
     if (attempt->kind != ATTEMPT_RESYNC)
         return RUNTIME_LOOK_FIELDS;
-    if (run_has_request(&attempt->run) || (verify_at && now(attempt) >= verify_at))
+    if (run_has_request(&attempt->run) || (verify_at && attempt_now(attempt) >= verify_at))
         return RUNTIME_LOOK_VALUES;
     if (!verify_at)
         return RUNTIME_LOOK_FIELDS;
@@ -99,8 +92,8 @@ static int64_t next_verification(const struct attempt *attempt)
     if (last && attempt->look != RUNTIME_LOOK_VALUES)
         return last;
     if (!last)
-        return now(attempt) + interval / 4 + (int64_t)random_below((uint64_t)interval);
-    return now(attempt) + interval - interval / 4 +
+        return attempt_now(attempt) + interval / 4 + (int64_t)random_below((uint64_t)interval);
+    return attempt_now(attempt) + interval - interval / 4 +
            (int64_t)random_below((uint64_t)interval / 2 + 1);
 }
 
@@ -109,8 +102,8 @@ void following_settle(struct attempt *attempt, int64_t drift_wait)
     const struct run *run = &attempt->run;
     bool is_disabled = run->policy.drift == DRIFT_DISABLED;
     /* That a fight is over is for a check to see: nobody tells. */
-    _cleanup_free_ char *fight = corrections_fight(run_corrections(run), run->policy.interval,
-                                                   run->context->clock->now(run->context->clock));
+    _cleanup_free_ char *fight =
+        corrections_fight(run_corrections(run), run->policy.interval, context_now(run->context));
     const struct desk_rest rest = {.is_followed = attempt->is_followed && !fight,
                                    .interval = run->policy.interval,
                                    .verify_at = next_verification(attempt),

@@ -21,7 +21,7 @@ static int open_state(struct attempt *attempt, struct error *error)
         .key = run->subject.key,
         .spec_uid = run->uid,
         .spec_created_at = run_spec_created_at(run),
-        .epoch = context->epoch(context->epoch_arg),
+        .epoch = context_epoch(context),
         .cancel = run->cancel,
     };
 
@@ -139,7 +139,7 @@ static int say_as_its_record(struct attempt *attempt, const struct request *requ
         return r;
     if (!record || !release_phase_is_terminal(record->phase) || record->phase == PHASE_CANCELLED)
         return say_accepted(attempt, request, record ? record->revision : hold->revision, error);
-    ready = conditions_find(value_get(record->status, "conditions"), "Ready");
+    ready = conditions_ready(record->status);
     verdict = (struct verdict){value_get_string(ready, "status"), value_get_string(ready, "reason"),
                                value_get_string(ready, "message"), PROGRESS_SETTLED, NULL};
     return end_request(attempt, request, record->phase, record->revision, ready ? &verdict : NULL,

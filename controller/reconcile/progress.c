@@ -22,16 +22,9 @@ static const struct {
     [RELEASE_ROLLBACK] = {"planning to roll back", "rolling back", PHASE_ROLLING_BACK},
 };
 
-static int64_t now(const struct attempt *attempt)
-{
-    const struct clock_source *clock = attempt->run.context->clock;
-
-    return clock->monotonic(clock);
-}
-
 void progress_begin(struct attempt *attempt)
 {
-    attempt->progress = (struct attempt_progress){.begun = now(attempt)};
+    attempt->progress = (struct attempt_progress){.begun = attempt_now(attempt)};
 }
 
 static struct verdict verdict_of(const char *message)
@@ -126,7 +119,7 @@ static char *show_done(struct attempt *attempt)
     struct buf text = BUF_INIT;
 
     attempt->progress.counted = progress.done + progress.failed;
-    attempt->progress.counted_at = now(attempt);
+    attempt->progress.counted_at = attempt_now(attempt);
     buf_printf(&text, "%zu of %zu done", progress.done, progress.total);
     if (progress.failed)
         buf_printf(&text, ", %zu failed", progress.failed);
@@ -245,7 +238,7 @@ static int report_phase(struct attempt *attempt, bool is_working, int64_t *ret_n
 
     if (!is_news && !(is_working && lacks_unfinished(attempt)))
         return 0;
-    if (now(attempt) < due) {
+    if (attempt_now(attempt) < due) {
         *ret_next = due;
         return 0;
     }
@@ -253,7 +246,7 @@ static int report_phase(struct attempt *attempt, bool is_working, int64_t *ret_n
     if (r < 0)
         return r;
     progress->what = is_working ? SAID_WORKING : SAID_PLANNING;
-    progress->said = now(attempt);
+    progress->said = attempt_now(attempt);
     return 0;
 }
 
@@ -262,7 +255,7 @@ static void begin_stage(struct attempt *attempt, bool is_working)
     struct attempt_progress *progress = &attempt->progress;
 
     progress->is_working = is_working;
-    progress->waits_from = now(attempt);
+    progress->waits_from = attempt_now(attempt);
     progress->waits_due = progress->waits_from + PROGRESS_FIRST;
     progress->waits_said = WAITS_FOR_NOTHING;
 }
@@ -288,17 +281,17 @@ static int report_waiting(struct attempt *attempt, bool is_busy, int64_t *ret_ne
     if (progress->said && progress->said + PROGRESS_AGAIN > urgent_due)
         urgent_due = progress->said + PROGRESS_AGAIN;
     urgent = progress->waits_said < WAITS_FOR_ANSWER ? WAITS_FOR_ANSWER : WAITS_AS_IT_FAILS;
-    is_due = now(attempt) >= progress->waits_due;
-    if (is_due || (progress->waits_said < urgent && now(attempt) >= urgent_due)) {
+    is_due = attempt_now(attempt) >= progress->waits_due;
+    if (is_due || (progress->waits_said < urgent && attempt_now(attempt) >= urgent_due)) {
         r = say_waiting(attempt, "", is_due ? WAITS_FOR_HEALTH : urgent, &said, error);
         if (is_due || said)
-            progress->waits_due = now(attempt) + holds_for(progress, said);
+            progress->waits_due = attempt_now(attempt) + holds_for(progress, said);
     }
     next = progress->waits_due;
-    if (now(attempt) < urgent_due)
+    if (attempt_now(attempt) < urgent_due)
         next = urgent_due;
     else if (is_busy && progress->waits_said < WAITS_FOR_ANSWER)
-        next = now(attempt) + PROGRESS_FAILING;
+        next = attempt_now(attempt) + PROGRESS_FAILING;
     if (next < *ret_next)
         *ret_next = next;
     return r;
@@ -314,7 +307,7 @@ static int say_counts(struct attempt *attempt, struct error *error)
 
     if (is_news) {
         progress->waits_said = waits;
-        progress->waits_due = now(attempt) + holds_for(progress, true);
+        progress->waits_due = attempt_now(attempt) + holds_for(progress, true);
     }
     return say(attempt, "", waits ? what : NULL, !is_news, error);
 }
@@ -328,10 +321,10 @@ static int report_done(struct attempt *attempt, int64_t *ret_next, struct error 
 
     if (!progress->counted_at || !words[attempt->run.log.operation].working)
         return 0;
-    if (now(attempt) >= due) {
+    if (attempt_now(attempt) >= due) {
         if (count_ended(attempt) != progress->counted)
             r = say_counts(attempt, error);
-        due = now(attempt) + PROGRESS_FIRST;
+        due = attempt_now(attempt) + PROGRESS_FIRST;
     }
     if (due < *ret_next)
         *ret_next = due;
@@ -368,7 +361,7 @@ int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *e
     if (r >= 0 && is_working)
         r = report_done(attempt, &next, error);
     if (next != CLOCK_FOREVER)
-        *ret_after = next > now(attempt) ? next - now(attempt) : 1;
+        *ret_after = next > attempt_now(attempt) ? next - attempt_now(attempt) : 1;
     return r;
 }
 
@@ -399,7 +392,7 @@ int progress_put_off(struct attempt *attempt, struct reconcile_result *result, s
     struct run *run = &attempt->run;
     struct run_status status = {
         .verdict = {"Unknown", "Progressing", PROGRESS_NO_MEMORY, PROGRESS_RECONCILING, NULL}};
-    int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - now(attempt);
+    int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - attempt_now(attempt);
     /* Of a look at a Spec that is Ready nothing is said, nor of a retry. */
     bool is_reported = run_says(run, "True", NULL) || run_says(run, "False", NULL);
     int r = 0;

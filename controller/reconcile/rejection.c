@@ -7,16 +7,7 @@
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 
-#define REJECTED  "Rejected"
-#define WITHDRAWN "Withdrawn"
-
-bool rejection_ended(const struct release *release)
-{
-    const struct value *conditions = value_get(release->status, "conditions");
-
-    return release->phase == PHASE_CANCELLED &&
-           str_equal(value_get_string(conditions_find(conditions, "Ready"), "reason"), REJECTED);
-}
+#define WITHDRAWN "Withdrawn" /* a reason */
 
 /* "rejected by alice: too risky" */
 static char *describe(const struct release_rejection *rejection)
@@ -37,7 +28,7 @@ static int end_rejected(struct attempt *attempt, struct error *error)
     if (!release || release->phase != PHASE_AWAITING_APPROVAL || !release->rejection.is_rejected)
         return 0;
     why = describe(&release->rejection);
-    r = run_cancel_release_as(&attempt->run, release, REJECTED, why, error);
+    r = run_cancel_release_as(&attempt->run, release, RELEASE_REJECTED, why, error);
     if (r < 0)
         return r;
     log_info("plan rejected", "namespace", attempt->object.namespace_name, "spec",
@@ -161,10 +152,9 @@ int rejection_look(struct attempt *attempt, struct error *error)
     if (!hold->request_name || run_last_applied(run) >= hold->revision)
         return 0; /* by no request; or it was carried out, and this is a correction */
     if (attempt->rejected) {
-        const struct value *conditions = value_get(attempt->rejected->status, "conditions");
-        const char *said = value_get_string(conditions_find(conditions, "Ready"), "message");
+        const char *said = release_message(attempt->rejected);
 
-        return end_hold(attempt, REJECTED, said ? said : "rejected", error);
+        return end_hold(attempt, RELEASE_REJECTED, said ? said : "rejected", error);
     }
     r = find_withdrawal(attempt, &why, error);
     return r < 0 || !why ? r : end_hold(attempt, WITHDRAWN, why, error);
@@ -180,8 +170,7 @@ bool rejection_is_of_plan(const struct attempt *attempt)
 int rejection_say(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     const struct release *rejected = attempt->rejected;
-    const struct value *conditions = value_get(rejected->status, "conditions");
-    const char *why = value_get_string(conditions_find(conditions, "Ready"), "message");
+    const char *why = release_message(rejected);
     const struct plan *plan = operation_get_plan(attempt->operation);
     _cleanup_free_ char *summary = report_plan_summary(plan);
     _cleanup_free_ char *message = str_printf(
@@ -190,7 +179,7 @@ int rejection_say(struct attempt *attempt, struct reconcile_result *result, stru
         summary, rejected->name, why ? why : "rejected", rejected->name,
         attempt->object.namespace_name);
     struct run_status status = {
-        .verdict = {"False", REJECTED, message, PROGRESS_STALLED, NULL},
+        .verdict = {"False", RELEASE_REJECTED, message, PROGRESS_STALLED, NULL},
         .is_held = true, /* that is no failure */
         .is_end = true,
         .attempted = rejected->revision,

@@ -6,8 +6,10 @@
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/finished.h"
 #include "controller/reconcile/hold_revision.h"
+#include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/preview_wait.h"
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/sources.h"
@@ -56,11 +58,9 @@ static int end(struct attempt *attempt, const struct release_report *report, str
 /* The other side does not answer: the preview goes on when it does. */
 static int put_off(struct attempt *attempt, const struct error *problem, struct error *error)
 {
-    const struct value *conditions = value_get(attempt->release->status, "conditions");
-    const struct value *ready = conditions_find(conditions, "Ready");
     struct verdict verdict = verdict_of_error(problem, false);
     struct release_report report = {.phase = PHASE_PREVIEWING, .verdict = &verdict};
-    bool is_known = str_equal(value_get_string(ready, "message"), problem->message);
+    bool is_known = str_equal(release_message(attempt->release), problem->message);
     int r = 0;
 
     operation_log_failure(&attempt->run, problem, is_known);
@@ -442,7 +442,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     *result = (struct reconcile_result){.kind = RECONCILE_DONE};
     r = load_release(attempt, result, &problem, error);
     if (!attempt->release)
-        sources_drop(TAKE(attempt->sources));
+        source_reading_drop(TAKE(attempt->sources));
     if (r < 0 || !attempt->release)
         return r;
     *result = look_again;

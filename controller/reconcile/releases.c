@@ -75,6 +75,17 @@ const char *release_plan(const struct release *release)
     return release ? value_string(value_path(release->status, "plan", "digest", NULL)) : NULL;
 }
 
+const char *release_message(const struct release *release)
+{
+    return value_get_string(conditions_ready(release->status), "message");
+}
+
+bool release_was_cancelled(const struct release *release, const char *reason)
+{
+    return release->phase == PHASE_CANCELLED &&
+           str_equal(value_get_string(conditions_ready(release->status), "reason"), reason);
+}
+
 static struct store_call call_of(const struct reconcile_context *context, struct cancel *cancel)
 {
     return (struct store_call){.cancel = cancel, .permit = context->permit};
@@ -334,10 +345,9 @@ static void set_results(const struct reconcile_context *context,
     _cleanup_value_ const struct value *all = NULL;
     _cleanup_free_ char *place = NULL;
     struct error problem = {0};
-    const struct clock_source *clock = context->clock;
     size_t omitted;
     const struct report_source source = {.plan = report->plan,
-                                         .epoch = clock->now(clock) - clock->monotonic(clock),
+                                         .epoch = context_now(context) - context_monotonic(context),
                                          .results = report->results,
                                          .to_approve = report->phase == PHASE_AWAITING_APPROVAL,
                                          .earlier = value_get(release->status, "results")};
@@ -524,7 +534,7 @@ static bool shows_all(const struct release *release, enum release_phase phase)
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
                   struct release *release, const struct release_report *report, struct error *error)
 {
-    int64_t now = context->clock->now(context->clock);
+    int64_t now = context_now(context);
     const struct value *status;
     char time[TIMESTAMP_SIZE];
     int r;

@@ -20,11 +20,11 @@ struct release_subject {
     const char *uid; /* of the Spec; NULL: not known */
     int64_t generation;
     const char *project, *stack, *workspace; /* NULL: not known */
-    const char *spec_digest; /* of what is applied (recorded.h); NULL: nothing is recorded */
+    const char *spec_digest;       /* of what is applied (recorded.h); NULL: nothing is recorded */
     const struct value *resources; /* what is applied, if the Release is to have it; borrowed */
-    const struct value *sources; /* of what is applied, as the Release records them (spec_spec_source.h);
-                                    borrowed. NULL: it has none */
-    int64_t to_revision;     /* of a Rollback; 0: it is none */
+    const struct value *sources;   /* of what is applied, as the Release records them
+                                      (spec_spec_source.h);   borrowed. NULL: it has none */
+    int64_t to_revision;           /* of a Rollback; 0: it is none */
 };
 
 struct release {
@@ -77,6 +77,11 @@ int releases_find(const struct reconcile_context *context, const struct release_
 
 /* The digest of the plan that its status shows; NULL: none. */
 const char *release_plan(const struct release *release);
+/* What its condition Ready says; NULL: nothing. */
+const char *release_message(const struct release *release);
+/* It was cancelled for that reason: PLAN_STALE, say. */
+bool release_was_cancelled(const struct release *release, const char *reason);
+#define RELEASE_REJECTED "Rejected" /* a person rejected its plan */
 
 /* Makes the Release of a revision. One that exists already, for the same, is taken up where it was
  * left; where the name is another's, the next revision that is free is taken, of eight. */

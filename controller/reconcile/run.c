@@ -1,5 +1,7 @@
 #include "controller/reconcile/run.h"
 
+#include <string.h>
+
 #include "controller/core/finalizer.h"
 #include "controller/core/informer.h"
 #include "controller/desk/desk.h"
@@ -247,7 +249,7 @@ void run_operation_init(struct run_operation *operation, const struct run *run)
                   .terminating = run->is_namespace_terminating,
                   .is_foreign = run->has_own_resources},
         .spec_created_at = run_spec_created_at(run),
-        .epoch = context->epoch(context->epoch_arg),
+        .epoch = context_epoch(context),
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,
         .keeps_state = run->hold.operation == RELEASE_DESTROY, /* it has the hold */

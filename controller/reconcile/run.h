@@ -17,10 +17,20 @@
 /* What came of the last try to write the state file of Terraform (spec_export.h). */
 struct run_written {
     bool is_tried;
-    const char *status;              /* "True", "False" */
+    const char *status; /* "True", "False" */
     char reason[ERROR_REASON_SIZE];
-    char *message;                   /* owned */
-    int64_t retry_after;             /* ms; 0: not before the next check */
+    char *message;       /* owned */
+    int64_t retry_after; /* ms; 0: not before the next check */
+};
+
+/* What the log has of the operation (operation_log.h). */
+struct run_log {
+    enum release_operation operation;
+    int64_t started;   /* ms, monotonic */
+    char release[254]; /* its name; "": none */
+    int64_t revision;  /* 0: none */
+    bool is_begun;     /* its first line was written, at info */
+    bool is_ended;     /* its last was written */
 };
 
 struct run {
@@ -33,23 +43,25 @@ struct run {
     struct hold hold;               /* in force; its operation is that of the run. RELEASE_APPLY:
                                        the Spec itself is in force */
     const struct value *source;     /* what is applied in place of `object`; NULL: `object` */
-    const struct value *sources; /* what a Release records of `resourcesFrom`; a reference, or NULL */
+    const struct value
+        *sources; /* what a Release records of `resourcesFrom`; a reference, or NULL */
     char sources_digest[HASH_HEX_SIZE]; /* of their contents (sources.h); "": there are none, or
                                            they could not be read */
-    size_t source_memory; /* bytes of documents that `source` shares */
-    char spec_digest[HASH_HEX_SIZE]; /* of what is applied (recorded.h); "": nothing is recorded */
-    char *uid;                      /* of the object; or NULL */
-    char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
+    size_t source_memory;               /* bytes of documents that `source` shares */
+    char spec_digest[HASH_HEX_SIZE];  /* of what is applied (recorded.h); "": nothing is recorded */
+    char *uid;                        /* of the object; or NULL */
+    char *trigger;                    /* informer_trigger() of the object as it was read; or NULL */
     struct release_approval approval; /* in the object as it was read */
-    char *changed_at; /* when its spec was written last, RFC 3339; or NULL */
-    bool has_own_resources; /* a Preview: `object` has resources, or sources, that the Release names */
+    char *changed_at;                 /* when its spec was written last, RFC 3339; or NULL */
+    bool has_own_resources; /* a Preview: `object` has resources, or sources, that the Release names
+                             */
     bool looks_up_nothing;  /* a Preview: it looks up no secrets (spec_secrets.h) */
     bool is_namespace_terminating;
     struct spec_policy policy;
     unsigned char plan_key[HASH_SIZE]; /* of digests of plans: the context's, for run_account(). So
                                           a plan that is approved for one account is none for
                                           another. Set with the policy */
-    struct operation_log log;
+    struct run_log log;
     struct run_written written;
     bool knows_drift; /* a plan has told of drift by now; else the status says the same as before */
     char *drifted;    /* what drift is left as it is; owned. NULL: none is */
@@ -66,19 +78,19 @@ void run_set_metadata(struct run *run, const struct value *metadata);
 
 struct run_status {
     struct verdict verdict;
-    bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
-    bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
-    bool is_held;      /* Ready is False because of a hold: that is no failure */
-    bool waits;        /* Ready is False, as other Specs come first: that is no failure */
-    bool is_quiet;     /* the message is no news: no Event */
-    bool is_untold;    /* the message may be there already, without an Event */
+    bool is_end;         /* the attempt has ended: the request for a reconcile is handled */
+    bool is_suspended;   /* Ready's status is kept, as of the generation for which it was set */
+    bool is_held;        /* Ready is False because of a hold: that is no failure */
+    bool waits;          /* Ready is False, as other Specs come first: that is no failure */
+    bool is_quiet;       /* the message is no news: no Event */
+    bool is_untold;      /* the message may be there already, without an Event */
     bool counts_failure; /* into status.failures */
     int64_t attempted, applied;              /* revisions; 0: as before */
     int64_t unfinished;                      /* one that may have changed something; 0: as before */
-    bool is_finished; /* State has all that became of it */
+    bool is_finished;                        /* State has all that became of it */
     const struct operation_results *results; /* for the summary of a failure; NULL: its message */
     const char *summary; /* in place of the message, in a column; NULL: made of the message */
-    struct operation_progress objects; /* total 0: by `resources`, or as before */
+    struct operation_progress objects;                /* total 0: by `resources`, or as before */
     const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
     const struct value *corrections;                  /* corrections.h; likewise */
     bool drops_corrections;                           /* they were of another generation */

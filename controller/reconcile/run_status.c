@@ -31,7 +31,7 @@ static const struct value *status_of(const struct run *run)
 
 static const struct value *ready_of(const struct run *run)
 {
-    return conditions_find(value_get(status_of(run), "conditions"), "Ready");
+    return conditions_ready(status_of(run));
 }
 
 static bool is_of_this_generation(const struct run *run)
@@ -115,7 +115,7 @@ int64_t run_ready_generation_of(const struct value *object)
     if (value_get(status, "readyGeneration"))
         return value_int(value_get(status, "readyGeneration"), 0);
     /* Written by a version that did not have it. */
-    ready = conditions_find(value_get(status, "conditions"), "Ready");
+    ready = conditions_ready(status);
     return str_equal(value_get_string(ready, "status"), "True")
                ? value_int(value_get(ready, "observedGeneration"), 0)
                : 0;
@@ -149,15 +149,11 @@ static int64_t failing_since(const struct run *run)
     return since && is_of_this_generation(run) ? timestamp_parse(since) : 0;
 }
 
-static int64_t wall_clock(const struct run *run)
-{
-    return run->context->clock->now(run->context->clock);
-}
-
 int64_t run_patience(const struct run *run)
 {
     int64_t since = failing_since(run);
-    int64_t left = since ? since + run->policy.timeout - wall_clock(run) : run->policy.timeout;
+    int64_t left =
+        since ? since + run->policy.timeout - context_now(run->context) : run->policy.timeout;
 
     return left > 0 ? left : 0;
 }
@@ -316,7 +312,7 @@ static void set_failing_since(const struct run *run, const struct run_status *st
     char time[TIMESTAMP_SIZE];
 
     if (is_bad_news(status)) {
-        timestamp_format(since ? since : wall_clock(run), time);
+        timestamp_format(since ? since : context_now(run->context), time);
         set(next, "failingSince", value_pack("s", time));
     } else if (status->is_end || !since) {
         drop(next, "failingSince");
@@ -395,7 +391,7 @@ static void add_written(const struct run *run, const struct value *old,
 
     if (spec_secret_of(run, "to").name)
         conditions_add_written(conditions, old, written->is_tried ? &verdict : NULL,
-                               run->subject.generation, wall_clock(run));
+                               run->subject.generation, context_now(run->context));
     else if (conditions_find(*conditions, CONDITION_WRITTEN))
         conditions_drop(conditions, CONDITION_WRITTEN);
 }
@@ -423,7 +419,7 @@ static const char *said_of_drift(const struct run *run, const struct value *old)
 static void set_drifted(const struct run *run, const struct value *corrections,
                         const struct value *old, const struct value **conditions)
 {
-    int64_t now = wall_clock(run);
+    int64_t now = context_now(run->context);
     _cleanup_free_ char *fight = corrections_fight(corrections, run->policy.interval, now);
     const char *left = run->knows_drift ? run->drifted : said_of_drift(run, old);
     const struct warning drifted = left ? (struct warning){"Drifted", DRIFT_DETECTED, left}
@@ -459,7 +455,7 @@ static const struct value *conditions_of(const struct run *run, const struct run
     const struct value *resources =
         value_path(has_sources ? run->source : run->object, "spec", "resources", NULL);
     _cleanup_free_ char *exposed = exposed_secrets(resources);
-    int64_t now = wall_clock(run);
+    int64_t now = context_now(run->context);
     const struct value *counted =
         status->resources ? status->resources : value_get(status_of(run), "resources");
     _cleanup_free_ char *healthy =

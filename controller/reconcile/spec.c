@@ -9,6 +9,8 @@
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/operation_log.h"
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
 #include "controller/reconcile/source_watches.h"
@@ -225,7 +227,7 @@ static int end_bypassed(struct attempt *attempt, const char *uid, struct reconci
     const struct spec_key *key = &run->subject.key;
     char now[TIMESTAMP_SIZE];
 
-    timestamp_format(run->context->clock->now(run->context->clock), now);
+    timestamp_format(context_now(run->context), now);
     run->object =
         value_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:[s]}}", "apiVersion", API_GROUP_VERSION,
                    "kind", "Spec", "metadata", "namespace", key->namespace_name, "name", key->name,

@@ -1,6 +1,7 @@
 #include "controller/reconcile/spec_export.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/desk/desk.h"
@@ -173,8 +174,7 @@ static int make_file(const struct run *run, struct runtime *runtime, struct writ
     int r = 0;
 
     if (is_large(records))
-        r = slot_take(&slot, context->clock->monotonic(context->clock) + SLOT_TIME, run->cancel,
-                      error);
+        r = slot_take(&slot, context_monotonic(context) + SLOT_TIME, run->cancel, error);
     if (r == ERR_TIMEOUT) {
         written->is_put_off = true;
         err_set(error, r, "Timeout", "the state file is large, and others are made before it");
@@ -188,10 +188,9 @@ static int make_file(const struct run *run, struct runtime *runtime, struct writ
 /* A lineage is a UUID. */
 static void make_lineage(const struct run *run, const char *name, char ret[UUID_BYTES + 1])
 {
-    const struct clock_source *clock = run->context->clock;
     char hex[HASH_HEX_SIZE];
     struct hash *hash = hash_new();
-    int64_t now = clock->now(clock);
+    int64_t now = context_now(run->context);
 
     hash_add_str(hash, run->uid ? run->uid : "");
     hash_add_str(hash, name);

@@ -105,8 +105,7 @@ static int say_why(const struct run *run, const struct spec_source *source,
 static int load(const struct run *run, const struct spec_source *source, int64_t deadline,
                 const struct value **ret, struct error *error)
 {
-    const struct clock_source *clock = run->context->clock;
-    int64_t left = deadline - clock->monotonic(clock);
+    int64_t left = deadline - context_monotonic(run->context);
     _cleanup_free_ char *user = run_user(run);
     const struct kube_request request = {
         .method = "GET",

@@ -118,8 +118,7 @@ static int find(const struct run *run, struct runtime *runtime, const struct tar
     int r = 0;
 
     if (text->length > RUNTIME_SMALL_ANSWER)
-        r = slot_take(&slot, context->clock->monotonic(context->clock) + SLOT_TIMEOUT, run->cancel,
-                      error);
+        r = slot_take(&slot, context_monotonic(context) + SLOT_TIMEOUT, run->cancel, error);
     if (r >= 0)
         r = runtime->ops->foreign->find(runtime, text->data, text->length, targets->items,
                                         targets->n, ret, error);
