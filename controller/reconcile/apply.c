@@ -18,6 +18,7 @@
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
 #include "controller/reconcile/sources.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 
@@ -224,12 +225,12 @@ static void tell_settled(struct attempt *attempt)
 {
     const struct run *run = &attempt->run;
     const struct run_last last = run_last(run);
-    const struct verdict verdict = {"True", "ReconciliationSucceeded", last.message,
-                                    PROGRESS_SETTLED, last.healthy};
-    const struct request_report report = {
-        .phase = PHASE_SUCCEEDED, .revision = run_last_applied(run), .verdict = &verdict};
+    struct outcome outcome = {.phase = PHASE_SUCCEEDED,
+                              .verdict = verdict_of_success(last.message),
+                              .applied = run_last_applied(run)};
 
-    hold_tell(attempt, &report);
+    outcome.verdict.healthy = last.healthy;
+    tell_outcome(attempt, &outcome, TELL_REQUEST, NULL);
 }
 
 static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -266,17 +267,12 @@ static int mark_revision(struct attempt *attempt, struct error *error)
 /* Before anything is done: the Release has who approved it. */
 static int record_approval(struct attempt *attempt, struct error *error)
 {
-    struct release_report report = {
-        .phase = release_working_phase(attempt->run.hold.operation),
-        .approval = approval_of(attempt),
-    };
-
+    struct outcome outcome = {.phase = release_working_phase(attempt->run.hold.operation)};
     int r;
 
-    if (!attempt->release || attempt->release->phase == report.phase)
+    if (!attempt->release || attempt->release->phase == outcome.phase)
         return 0;
-    r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
-                      error);
+    r = tell_outcome(attempt, &outcome, TELL_RELEASE, error);
     if (r >= 0)
         approval_tell_approved(attempt);
     return r;

@@ -4,6 +4,7 @@
 
 #include "controller/reconcile/approval_private.h"
 #include "controller/reconcile/plans.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "engine/plan/approved_value.h"
@@ -148,11 +149,6 @@ int approval_load(struct attempt *attempt, const struct release *release, struct
         return err_copy(error, &problem);
     release_approval_copy(&attempt->approval, approval);
     return 0;
-}
-
-const struct release_approval *approval_of(const struct attempt *attempt)
-{
-    return attempt->approved ? &attempt->approval : NULL;
 }
 
 /* ---- What is to be approved ---- */
@@ -329,19 +325,15 @@ int approval_outlasts(const struct attempt *attempt, bool *ret, struct error *er
 /* The Spec's status says what the Release says. */
 static int write_as_shown(struct attempt *attempt, struct error *error)
 {
-    const struct value *shown = attempt->release->status;
-    const struct value *ready = conditions_ready(shown);
-    struct run_status status = {
-        .verdict = {"Unknown", "AwaitingApproval", value_get_string(ready, "message"),
+    struct outcome outcome = {
+        .verdict = {"Unknown", "AwaitingApproval", release_message(attempt->release),
                     PROGRESS_RECONCILING, NULL},
         .is_end = true,
         .attempted = attempt->revision,
-        .plan = value_ref(value_get(shown, "plan")),
+        .shown = attempt->release->status,
     };
-    int r = run_write_status(&attempt->run, &status, error);
 
-    run_status_done(&status);
-    return r;
+    return tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }
 
 int approval_wait_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)

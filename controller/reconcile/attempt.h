@@ -102,6 +102,12 @@ static inline int64_t attempt_now(const struct attempt *attempt)
     return context_monotonic(attempt->run.context);
 }
 
+/* The approval of attempt->approved; NULL: there is none. */
+static inline const struct release_approval *attempt_approval(const struct attempt *attempt)
+{
+    return attempt->approved ? &attempt->approval : NULL;
+}
+
 /* A check of a Ready Spec had something to change. */
 static inline bool attempt_is_correction(const struct attempt *attempt)
 {

@@ -5,12 +5,12 @@
 #include "controller/reconcile/cluster_secret.h"
 #include "controller/reconcile/dependents.h"
 #include "controller/reconcile/errand.h"
-#include "controller/reconcile/inventory.h"
 #include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/progress.h"
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 
@@ -64,28 +64,21 @@ static int release_finalizer(struct attempt *attempt, struct reconcile_result *r
 static int write_failure(struct attempt *attempt, const struct error *failure,
                          const struct operation_results *results, struct error *error)
 {
-    struct run *run = &attempt->run;
-    const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
-    struct run_status status = {
-        .verdict = run_judge(run, failure, results && report_timed_out(results)),
-        .is_end = true,
+    struct operation *operation = attempt->operation;
+    struct outcome outcome = {
+        .phase = PHASE_DESTROYING,
+        .verdict = run_judge(&attempt->run, failure, results && report_timed_out(results)),
+        .plan = operation ? operation_get_plan(operation) : NULL,
+        .keeps_plan = true,
         .results = results,
+        .is_end = true,
         .attempted = attempt->release ? attempt->revision : 0,
-        .plan = plan ? report_plan(plan, attempt->digest) : NULL,
-        .resources = results ? report_resources(results) : NULL,
-        .inventory = attempt->operation && attempt->knows_state
-                         ? inventory_value(run->context, operation_ledger(attempt->operation))
-                         : NULL,
+        .ledger = operation && attempt->knows_state ? operation_ledger(operation) : NULL,
     };
-    struct release_report report = {
-        .phase = PHASE_DESTROYING, .results = results, .verdict = &status.verdict};
-    int r;
 
     if (results)
-        release_write(run->context, &run->subject, attempt->release, &report, NULL);
-    r = run_write_status(run, &status, error);
-    run_status_done(&status);
-    return r;
+        tell_outcome(attempt, &outcome, TELL_RELEASE, NULL);
+    return tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }
 
 /* State is removed soon, when nothing can bring it back. */
@@ -138,11 +131,10 @@ static int destroyed(const struct run *run, struct release *release,
 {
     _cleanup_free_ char *summary =
         results ? report_summary(results) : str_new(describe_nothing(run));
-    struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
-    struct release_report report = {
-        .phase = PHASE_SUCCEEDED, .results = results, .verdict = &verdict};
+    const struct outcome outcome = {
+        .phase = PHASE_SUCCEEDED, .verdict = verdict_of_success(summary), .results = results};
 
-    return release_write(run->context, &run->subject, release, &report, error);
+    return release_write(run->context, &run->subject, release, &outcome, error);
 }
 
 static bool may_pass(int r)
@@ -211,14 +203,9 @@ static int orphan(struct run *run, struct ledger *ledger, struct error *error)
  * gone while the status names some was lost. */
 static int say_nothing_is_left(struct run *run, struct ledger *ledger, struct error *error)
 {
-    struct run_status status = {
-        .verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL},
-        .inventory = inventory_value(run->context, ledger),
-    };
-    int r = recall_names_recorded(run) ? run_write_status(run, &status, error) : 0;
+    const struct outcome outcome = {.verdict = verdict_of_progress("destroying"), .ledger = ledger};
 
-    run_status_done(&status);
-    return r;
+    return recall_names_recorded(run) ? run_write_status(run, &outcome, error) : 0;
 }
 
 /* What Releases tell of was left to others: a Destroy that deletes nothing says so to the next Spec
@@ -328,7 +315,7 @@ static void recall_policy(struct run *run, struct ledger *ledger)
 static int begin_release(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    struct release_report report = {.phase = PHASE_DESTROYING};
+    struct outcome outcome = {.phase = PHASE_DESTROYING};
     _cleanup_(release_free_p) struct release *latest = NULL;
     int r;
 
@@ -346,7 +333,7 @@ static int begin_release(struct attempt *attempt, struct error *error)
     operation_log_release(run, attempt->release);
     if (attempt->release->phase == PHASE_DESTROYING)
         return 0;
-    return release_write(run->context, &run->subject, attempt->release, &report, error);
+    return tell_outcome(attempt, &outcome, TELL_RELEASE, error);
 }
 
 /* What State does not know is looked for. Where the account may be gone (the namespace terminates,

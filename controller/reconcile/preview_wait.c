@@ -1,7 +1,7 @@
 #include "controller/reconcile/preview_wait.h"
 
 #include "controller/reconcile/progress.h"
-#include "controller/reconcile/report.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 
 #define PREVIEW_LOOK 2000 /* ms until a Preview looks again whether there are too many of them */
@@ -27,12 +27,10 @@ static bool says_already(const struct attempt *attempt, const char *message)
 static int say(struct attempt *attempt, const char *message, const char *summary,
                struct error *error)
 {
-    struct run *run = &attempt->run;
-    struct verdict verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
-    struct release_report report = {
-        .phase = PHASE_GENERATING, .verdict = &verdict, .summary = summary};
+    struct outcome outcome = {
+        .phase = PHASE_GENERATING, .verdict = verdict_of_progress(message), .summary = summary};
     struct error problem = {0};
-    int r = release_write(run->context, &run->subject, attempt->release, &report, &problem);
+    int r = tell_outcome(attempt, &outcome, TELL_RELEASE, &problem);
 
     return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;
 }

@@ -2,8 +2,9 @@
 
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/approval.h"
-#include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/request.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 
@@ -124,13 +125,13 @@ static int end_hold(struct attempt *attempt, const char *reason, const char *why
                     struct error *error)
 {
     struct run *run = &attempt->run;
-    const struct verdict verdict = {"False", reason, why, PROGRESS_SETTLED, NULL};
-    const struct request_report report = {.phase = PHASE_CANCELLED, .verdict = &verdict};
+    const struct outcome outcome = {.phase = PHASE_CANCELLED,
+                                    .verdict = verdict_of_end(reason, why)};
     const struct request request = {.release = run->hold.request_name, .uid = run->hold.request};
     int r = attempt->release ? run_cancel_release_as(run, attempt->release, reason, why, error) : 0;
 
     if (r >= 0)
-        r = request_write(run->context, &run->subject, &request, &report, run->cancel, error);
+        r = request_write(run, &request, 0, &outcome, error);
     if (r >= 0)
         r = hold_withdraw(attempt->ledger, &run->hold, error);
     if (r < 0)
@@ -178,18 +179,17 @@ int rejection_say(struct attempt *attempt, struct reconcile_result *result, stru
         "the Spec, or: kubectl delete release %s -n %s",
         summary, rejected->name, why ? why : "rejected", rejected->name,
         attempt->object.namespace_name);
-    struct run_status status = {
+    struct outcome outcome = {
         .verdict = {"False", RELEASE_REJECTED, message, PROGRESS_STALLED, NULL},
         .is_held = true, /* that is no failure */
         .is_end = true,
         .attempted = rejected->revision,
-        .plan = report_plan(plan, attempt->digest),
+        .plan = plan,
     };
     int r;
 
     attempt_check_later(attempt, result);
-    r = run_write_status(&attempt->run, &status, error);
-    run_status_done(&status);
+    r = tell_outcome(attempt, &outcome, TELL_SPEC, error);
     attempt_end(attempt);
     return r;
 }

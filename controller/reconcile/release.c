@@ -13,19 +13,13 @@
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/sources.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "engine/spec/preview_policies.h"
 #include "runtimes/kubernetes/history/history.h"
 
 /* ---- Telling ---- */
-
-static int write_release(struct attempt *attempt, const struct release_report *report,
-                         struct error *error)
-{
-    return release_write(attempt->run.context, &attempt->run.subject, attempt->release, report,
-                         error);
-}
 
 /* The Release's own fields leave no room for a status: an event has to do. */
 static void say_in_event(const struct attempt *attempt, const struct verdict *verdict)
@@ -44,13 +38,13 @@ static void say_in_event(const struct attempt *attempt, const struct verdict *ve
 }
 
 /* It is over, and not looked at again; unless that could not be written. */
-static int end(struct attempt *attempt, const struct release_report *report, struct error *error)
+static int end(struct attempt *attempt, struct outcome *outcome, struct error *error)
 {
     struct error problem = {0};
-    int r = write_release(attempt, report, &problem);
+    int r = tell_outcome(attempt, outcome, TELL_RELEASE, &problem);
 
     if (r == ERR_TOO_LARGE)
-        say_in_event(attempt, report->verdict);
+        say_in_event(attempt, &outcome->verdict);
     attempt_end(attempt);
     return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;
 }
@@ -58,30 +52,30 @@ static int end(struct attempt *attempt, const struct release_report *report, str
 /* The other side does not answer: the preview goes on when it does. */
 static int put_off(struct attempt *attempt, const struct error *problem, struct error *error)
 {
-    struct verdict verdict = verdict_of_error(problem, false);
-    struct release_report report = {.phase = PHASE_PREVIEWING, .verdict = &verdict};
+    struct outcome outcome = {.phase = PHASE_PREVIEWING,
+                              .verdict = verdict_of_error(problem, false)};
     bool is_known = str_equal(release_message(attempt->release), problem->message);
     int r = 0;
 
     operation_log_failure(&attempt->run, problem, is_known);
     if (!is_known)
-        r = write_release(attempt, &report, error);
+        r = tell_outcome(attempt, &outcome, TELL_RELEASE, error);
     attempt_end(attempt);
     return r < 0 ? r : err_copy(error, problem);
 }
 
 static int fail(struct attempt *attempt, const struct error *problem, struct error *error)
 {
-    const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
-    struct verdict verdict = verdict_of_error(problem, false);
-    struct release_report report = {
-        .phase = PHASE_FAILED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
+    struct outcome outcome = {.phase = PHASE_FAILED,
+                              .verdict = verdict_of_error(problem, false),
+                              .plan = attempt->operation ? operation_get_plan(attempt->operation)
+                                                         : NULL};
 
-    if (err_is_transient(problem->code) && verdict.progress == PROGRESS_RECONCILING)
+    if (err_is_transient(problem->code) && outcome.verdict.progress == PROGRESS_RECONCILING)
         return put_off(attempt, problem, error);
     operation_log_failure(&attempt->run, problem, false);
     if (problem->code != ERR_CANCELLED && problem->code != ERR_FENCED)
-        return end(attempt, &report, error);
+        return end(attempt, &outcome, error);
     attempt_end(attempt);
     return err_copy(error, problem);
 }
@@ -90,12 +84,11 @@ static int show(struct attempt *attempt, const struct plan *plan, struct error *
 {
     int64_t to_revision = value_int(value_get(attempt->release->spec, "toRevision"), 0);
     _cleanup_free_ char *summary = report_to_revision(report_plan_summary(plan), to_revision);
-    struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
-    struct release_report report = {
-        .phase = PHASE_SUCCEEDED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
+    struct outcome outcome = {
+        .phase = PHASE_SUCCEEDED, .verdict = verdict_of_success(summary), .plan = plan};
 
     operation_log_success(&attempt->run, summary);
-    return end(attempt, &report, error);
+    return end(attempt, &outcome, error);
 }
 
 static int refuse(struct attempt *attempt, struct error *error)

@@ -9,9 +9,8 @@
 #ifndef CONTROLLER_RECONCILE_RELEASES_H
 #define CONTROLLER_RECONCILE_RELEASES_H
 
-#include "controller/reconcile/conditions.h"
 #include "controller/reconcile/context.h"
-#include "engine/operation/operation.h"
+#include "controller/reconcile/outcome.h"
 #include "engine/release/history.h"
 
 /* Whose release: what is known of the Spec, whether or not it can be parsed. */
@@ -94,23 +93,9 @@ void release_begin_first(const struct reconcile_context *context,
                          const struct release_subject *subject, enum release_operation operation,
                          struct release **ret);
 
-/* A phase, with what is known by then. */
-struct release_report {
-    enum release_phase phase;
-    const struct plan *plan; /* NULL: not known; digest goes with it */
-    const char *digest;
-    size_t unseen; /* changes of a plan to be approved that the Release does not show in full */
-    const char *account; /* whose rights carry out a plan to be approved; NULL: the controller's */
-    const struct release_approval *approval; /* of the plan, which is carried out; NULL: none */
-    const struct operation_results *results; /* NULL: none */
-    const struct verdict *verdict;           /* NULL: the conditions stay */
-    const char *summary;                     /* in place of its message; NULL: that message */
-};
-
 /* Of one that has ended nothing is written any more, whoever ended it. It is no error if somebody
  * deleted it. */
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
-                  struct release *release, const struct release_report *report,
-                  struct error *error);
+                  struct release *release, const struct outcome *outcome, struct error *error);
 
 #endif

@@ -279,10 +279,10 @@ int run_cancel_release(const struct run *run, struct release *release, const cha
 int run_cancel_release_as(const struct run *run, struct release *release, const char *reason,
                           const char *why, struct error *error)
 {
-    struct verdict verdict = {"False", reason, why, PROGRESS_SETTLED, NULL};
-    struct release_report report = {.phase = PHASE_CANCELLED, .verdict = &verdict};
+    const struct outcome outcome = {.phase = PHASE_CANCELLED,
+                                    .verdict = verdict_of_end(reason, why)};
 
-    return release_write(run->context, &run->subject, release, &report, error);
+    return release_write(run->context, &run->subject, release, &outcome, error);
 }
 
 int run_cancel_latest(const struct run *run, const char *why, struct error *error)

@@ -8,8 +8,8 @@
 #ifndef CONTROLLER_RECONCILE_RUN_H
 #define CONTROLLER_RECONCILE_RUN_H
 
-#include "controller/reconcile/conditions.h"
 #include "controller/reconcile/hold.h"
+#include "controller/reconcile/outcome.h"
 #include "controller/reconcile/releases.h"
 #include "engine/operation/operation.h"
 #include "engine/spec/spec.h"
@@ -76,27 +76,6 @@ void run_drop_managed_fields(struct run *run);
 /* After a write: run->object gets the metadata of the answer, without managedFields. */
 void run_set_metadata(struct run *run, const struct value *metadata);
 
-struct run_status {
-    struct verdict verdict;
-    bool is_end;         /* the attempt has ended: the request for a reconcile is handled */
-    bool is_suspended;   /* Ready's status is kept, as of the generation for which it was set */
-    bool is_held;        /* Ready is False because of a hold: that is no failure */
-    bool waits;          /* Ready is False, as other Specs come first: that is no failure */
-    bool is_quiet;       /* the message is no news: no Event */
-    bool is_untold;      /* the message may be there already, without an Event */
-    bool counts_failure; /* into status.failures */
-    int64_t attempted, applied;              /* revisions; 0: as before */
-    int64_t unfinished;                      /* one that may have changed something; 0: as before */
-    bool is_finished;                        /* State has all that became of it */
-    const struct operation_results *results; /* for the summary of a failure; NULL: its message */
-    const char *summary; /* in place of the message, in a column; NULL: made of the message */
-    struct operation_progress objects;                /* total 0: by `resources`, or as before */
-    const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
-    const struct value *corrections;                  /* corrections.h; likewise */
-    bool drops_corrections;                           /* they were of another generation */
-};
-void run_status_done(struct run_status *status);
-
 /* The policy of run->object, within the context's limits: at most max_timeout, at least
  * min_interval and min_retry_interval. */
 void run_read_policy(struct run *run);
@@ -111,10 +90,11 @@ bool run_has_finalizer(const struct run *run);
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */
 int run_add_finalizer(struct run *run, struct error *error);
 
-/* Writes the status where it differs, with an event where Ready's reason or message do. It is no
- * error if the Spec is gone, or so large that there is no room beside it. The event alone says so
- * where the status is refused. */
-int run_write_status(struct run *run, const struct run_status *status, struct error *error);
+/* Writes the status where it differs, with an event where Ready's reason or message do. Under a
+ * hold that was carried out, the Spec is not Ready, and says what is in force. It is no error if
+ * the Spec is gone, or so large that there is no room beside it. The event alone says so where the
+ * status is refused. */
+int run_write_status(struct run *run, const struct outcome *outcome, struct error *error);
 
 /* The condition TerraformStateWritten says so already. */
 bool run_says_written(const struct run *run);

@@ -1,6 +1,7 @@
 #include "controller/reconcile/spec.h"
 
 #include "controller/core/finalizer.h"
+#include "controller/desk/requests.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/apply_end.h"
@@ -16,6 +17,7 @@
 #include "controller/reconcile/source_watches.h"
 #include "controller/reconcile/sources.h"
 #include "controller/reconcile/store_wait.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "engine/log/log.h"
@@ -130,7 +132,7 @@ static int suspend(struct attempt *attempt, struct error *error)
                                    : is_settled
                                        ? str_printf(SUSPENDED "; before that: %s", last.message)
                                        : str_new(SUSPENDED);
-    struct run_status suspended = {
+    struct outcome suspended = {
         .verdict = {is_settled ? last.ready : "Unknown", "Suspended", message,
                     last.is_stalled ? PROGRESS_STALLED : PROGRESS_SETTLED, last.healthy},
         .is_end = true,
@@ -143,7 +145,7 @@ static int suspend(struct attempt *attempt, struct error *error)
 
     if (r >= 0 && !was_suspended)
         r = run_cancel_latest(run, "the Spec was suspended", error);
-    return r < 0 ? r : run_write_status(run, &suspended, error);
+    return r < 0 ? r : tell_outcome(attempt, &suspended, TELL_SPEC, error);
 }
 
 /* What it had begun does not go on, either. */
@@ -153,7 +155,7 @@ static int hold_out(struct attempt *attempt, struct error *error)
     const struct spec_key *key = &run->subject.key;
     _cleanup_(release_free_p) struct release *latest = NULL;
     struct error why = {0};
-    struct run_status status = {.is_end = true, .counts_failure = true};
+    struct outcome outcome = {.is_end = true, .counts_failure = true};
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
     quarantine_explain(&why, "Spec");
@@ -161,10 +163,10 @@ static int hold_out(struct attempt *attempt, struct error *error)
              "then edit the Spec, or have it tried as it is: kubectl annotate specs.api.kusion.io "
              "%s -n %s --overwrite api.kusion.io/reconcile-requested-at=\"$(date +%%s)\"",
              key->name, key->namespace_name);
-    status.verdict = (struct verdict){"False", QUARANTINED, why.message, PROGRESS_STALLED, NULL};
+    outcome.verdict = (struct verdict){"False", QUARANTINED, why.message, PROGRESS_STALLED, NULL};
     if (r >= 0)
         r = run_cancel_release_as(run, latest, QUARANTINED, why.message, error);
-    return r < 0 ? r : run_write_status(run, &status, error);
+    return r < 0 ? r : tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }
 
 /* 1: it is held, because the process died over it. */
