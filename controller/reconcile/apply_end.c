@@ -47,7 +47,7 @@ int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result
     if (sooner && sooner < result->after)
         result->after = sooner;
     if (r >= 0 && !sooner)
-        following_settle(attempt, attempt->drift_wait);
+        following_settle(attempt, attempt->apply.drift_wait);
     end_unless_unwritten(attempt, r);
     return r;
 }
@@ -56,7 +56,7 @@ int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result
 static bool waits_on(const struct attempt *attempt, const struct outcome *outcome)
 {
     return outcome->phase == PHASE_FAILED && !outcome->results && attempt->release &&
-           attempt->release->phase == PHASE_AWAITING_APPROVAL && !attempt->approved;
+           attempt->release->phase == PHASE_AWAITING_APPROVAL && !attempt->apply.approved;
 }
 
 /* Release, Spec and request say the same. */
@@ -74,7 +74,7 @@ static int write_end(struct attempt *attempt, struct outcome *outcome, struct er
         attempt, outcome,
         waits_on(attempt, outcome) ? TELL_SPEC : TELL_RELEASE | TELL_SPEC | TELL_REQUEST, error);
     if (r >= 0 && attempt->release)
-        retention_collect(run, attempt->knows_revisions ? &attempt->revisions : NULL,
+        retention_collect(run, attempt->apply.knows_revisions ? &attempt->apply.revisions : NULL,
                           attempt->revision, outcome->phase);
     else if (r >= 0 && attempt->kind == ATTEMPT_CORRECTION)
         retention_check(run);

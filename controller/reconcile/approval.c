@@ -90,7 +90,7 @@ int approval_drop_if_spent(struct attempt *attempt, const struct release *releas
     r = find_spent(run, release->revision, &is_spent, error);
     if (is_spent) {
         release_approval_done(&run->approval);
-        attempt->is_approval_spent = true;
+        attempt->apply.is_approval_spent = true;
     }
     return r;
 }
@@ -134,20 +134,20 @@ int approval_load(struct attempt *attempt, const struct release *release, struct
     approval = approval_find(attempt, release);
     if (r < 0 || !run->policy.needs_approval || !approval)
         return r;
-    r = load(attempt, release, &attempt->approved, &problem);
+    r = load(attempt, release, &attempt->apply.approved, &problem);
     if (is_lost(r)) {
         log_warn("an approved plan cannot be read: it is made again", "namespace",
                  run->subject.key.namespace_name, "release", release->name, "reason",
                  problem.reason, "error", problem.message, NULL);
-        free(attempt->approval_lost);
-        attempt->approval_lost =
+        free(attempt->apply.approval_lost);
+        attempt->apply.approval_lost =
             str_printf("what was approved cannot be compared: %s; the next Release shows the plan",
                        problem.message);
         return 0;
     }
     if (r < 0)
         return err_copy(error, &problem);
-    release_approval_copy(&attempt->approval, approval);
+    release_approval_copy(&attempt->apply.approval, approval);
     return 0;
 }
 
@@ -165,7 +165,7 @@ bool approval_is_missing(const struct attempt *attempt)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
 
-    if (!attempt->run.policy.needs_approval || attempt->approved)
+    if (!attempt->run.policy.needs_approval || attempt->apply.approved)
         return false;
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
@@ -216,9 +216,9 @@ int approval_needs_release(const struct attempt *attempt, bool *ret, struct erro
 
 int approval_cancel(const struct attempt *attempt, struct error *error)
 {
-    return attempt->approval_lost
+    return attempt->apply.approval_lost
                ? run_cancel_release_as(&attempt->run, attempt->release, PLAN_STALE,
-                                       attempt->approval_lost, error)
+                                       attempt->apply.approval_lost, error)
                : run_cancel_release(&attempt->run, attempt->release,
                                     "something else would be done now than its plan shows", error);
 }
@@ -252,8 +252,8 @@ int approval_check_shown(struct attempt *attempt, struct error *error)
     r = load_before(attempt, &shown, error);
     if (r < 0 || !shown || approved_plan_shows(shown, plan))
         return r;
-    attempt->approved = TAKE(shown);
-    release_approval_copy(&attempt->approval, &attempt->run.approval);
+    attempt->apply.approved = TAKE(shown);
+    release_approval_copy(&attempt->apply.approval, &attempt->run.approval);
     return err_set(error, ERR_CONFLICT, PLAN_STALE,
                    "the approval in the Spec is of the plan that the Release before has shown: the "
                    "API server, or an admission webhook, would make other objects now");

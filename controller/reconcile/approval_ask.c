@@ -76,7 +76,7 @@ static char *describe(const struct attempt *attempt, const char *summary,
     if (unplanned)
         buf_printf(&text, " (%zu cannot be planned yet, and will need another approval)",
                    unplanned);
-    if (attempt->is_approval_spent)
+    if (attempt->apply.is_approval_spent)
         buf_add_str(&text, " (the approval in the Spec was of an earlier Release, which became "
                            "stale: it holds again if it is removed, and set anew)");
     add_look(attempt, &text);
@@ -156,7 +156,8 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     if (is_new)
         approval_tell(attempt, attempt->release, EVENT_NORMAL, "PlanReady", message);
     if (is_new) /* no operation ends here, and Releases that nobody approves would pile up */
-        retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
+        retention_collect(&attempt->run,
+                          attempt->apply.knows_revisions ? &attempt->apply.revisions : NULL,
                           attempt->revision, PHASE_AWAITING_APPROVAL);
     attempt_check_later(attempt, result);
     if (approval_find(attempt, attempt->release)) {

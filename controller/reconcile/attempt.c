@@ -102,27 +102,31 @@ bool attempt_waits_for_place(struct attempt *attempt)
 
 /* ---- Lifetime ---- */
 
+static void apply_done(struct apply *apply)
+{
+    release_free(apply->rejected);
+    release_revisions_done(&apply->revisions);
+    approved_plan_unref(apply->approved);
+    release_approval_done(&apply->approval);
+    free(apply->approval_lost);
+    *apply = (struct apply){0};
+}
+
 void attempt_empty(struct attempt *attempt)
 {
     desk_end_try(attempt->entry);
     release_free(TAKE(attempt->release));
-    release_free(TAKE(attempt->rejected));
     run_done(&attempt->run);
     source_reading_drop(TAKE(attempt->sources));
     operation_free(TAKE(attempt->operation));
+    apply_done(&attempt->apply);
     attempt->errand = NULL;
     attempt->is_exported = false;
     ledger_unref(TAKE(attempt->ledger));
     free(TAKE(attempt->superseded_by));
     spec_free(TAKE(attempt->spec));
-    approved_plan_unref(TAKE(attempt->approved));
-    release_approval_done(&attempt->approval);
-    attempt->is_approval_spent = false;
-    free(TAKE(attempt->approval_lost));
     give_back(attempt);
     attempt->kind = ATTEMPT_NEW;
-    release_revisions_done(&attempt->revisions);
-    attempt->knows_revisions = false;
     attempt->knows_state = false;
     attempt->revision = 0;
     attempt->progress = (struct attempt_progress){0};

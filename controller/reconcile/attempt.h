@@ -51,6 +51,22 @@ struct attempt_progress {
     bool has_warned; /* in the log, that State is not saved */
 };
 
+/* What only an apply has, and neither a deletion nor a Preview. */
+struct apply {
+    bool is_first;            /* the object had no finalizer: nothing was ever begun for it */
+    struct release *rejected; /* the newest, of which a person rejected the plan; NULL: it is not */
+    struct release_revisions revisions; /* that the history had when it was asked */
+    bool knows_revisions;               /* it was asked */
+    struct approved_plan *approved;     /* what the operation may carry out; NULL: see approval.h */
+    struct release_approval approval;   /* of `approved` */
+    bool is_approval_spent; /* the one in the Spec does not hold any more (approval.h) */
+    char *approval_lost;    /* why the plan that was approved cannot be read; NULL: it can, or none
+                               was approved */
+    enum runtime_look look; /* of a check (following.h) */
+    int64_t drift_wait;     /* ms for which drift that was found is left as it is */
+    bool is_followed;       /* all that it has is; set with run.knows_drift */
+};
+
 struct attempt {
     struct desk_entry *entry; /* of its key */
     struct spec_key object;   /* its key; borrowed from the entry */
@@ -69,22 +85,11 @@ struct attempt {
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
-    bool is_first;            /* the object had no finalizer: nothing was ever begun for it */
-    struct release *release;  /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
-    struct release *rejected; /* the newest, of which a person rejected the plan; NULL: it is not */
-    struct release_revisions revisions; /* that the history had when it was asked */
-    bool knows_revisions;               /* it was asked */
+    struct apply apply;
+    struct release *release; /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
     bool knows_state; /* State has all that the status tells of (recall.h): it may be reported */
     int64_t revision;
-    char digest[HASH_HEX_SIZE];       /* of the plan; of the approved one, if there is one */
-    struct approved_plan *approved;   /* what the operation may carry out; NULL: see approval.h */
-    struct release_approval approval; /* of `approved` */
-    bool is_approval_spent;           /* the one in the Spec does not hold any more (approval.h) */
-    char *approval_lost; /* why the plan that was approved cannot be read; NULL: it can, or none was
-                            approved */
-    enum runtime_look look; /* of a check (following.h) */
-    int64_t drift_wait;     /* ms for which drift that was found is left as it is */
-    bool is_followed;       /* all that it has is; set with run.knows_drift */
+    char digest[HASH_HEX_SIZE]; /* of the plan; of the approved one, if there is one */
     struct attempt_progress progress;
     unsigned evictions;     /* in a row */
     size_t estimate;        /* bytes, of its operation; set before it plans */
@@ -102,10 +107,10 @@ static inline int64_t attempt_now(const struct attempt *attempt)
     return context_monotonic(attempt->run.context);
 }
 
-/* The approval of attempt->approved; NULL: there is none. */
+/* The approval of attempt->apply.approved; NULL: there is none. */
 static inline const struct release_approval *attempt_approval(const struct attempt *attempt)
 {
-    return attempt->approved ? &attempt->approval : NULL;
+    return attempt->apply.approved ? &attempt->apply.approval : NULL;
 }
 
 /* A check of a Ready Spec had something to change. */

@@ -66,6 +66,14 @@ static inline int64_t context_now(const struct reconcile_context *context)
     return context->clock->now(context->clock);
 }
 
+/* ms until the deadline (monotonic), as the time of a request: at least 1. */
+static inline int64_t context_left(const struct reconcile_context *context, int64_t deadline)
+{
+    int64_t left = deadline - context_monotonic(context);
+
+    return left > 1 ? left : 1;
+}
+
 /* With which State is opened. */
 static inline int64_t context_epoch(const struct reconcile_context *context)
 {

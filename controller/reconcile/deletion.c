@@ -281,20 +281,6 @@ static int check_definition(const struct run *run, struct error *error)
     return 0;
 }
 
-static int open_state(const struct run *run, struct ledger **ret, struct error *error)
-{
-    const struct reconcile_context *context = run->context;
-    struct ledger_opening opening = {
-        .key = run->subject.key,
-        .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
-        .spec_created_at = run_spec_created_at(run),
-        .epoch = context_epoch(context),
-        .cancel = run->cancel,
-    };
-
-    return ledger_open(context->ledgers, &opening, ret, error);
-}
-
 /* Of a Spec that cannot be read, what it said when it was last applied. */
 static void recall_policy(struct run *run, struct ledger *ledger)
 {
@@ -424,7 +410,7 @@ static int take_down(struct attempt *attempt, struct error *error)
     struct run *run = &attempt->run;
     _cleanup_(ledger_unref_p) struct ledger *ledger = NULL;
     struct recall recall = {0};
-    int r = open_state(run, &ledger, error);
+    int r = run_open_state(run, &ledger, error);
 
     if (r < 0 || (run->is_bypassed && !has_begun(run, ledger)))
         return r;

@@ -28,8 +28,8 @@ void following_begin(struct attempt *attempt, struct operation_config *config)
         desk_unfollow(attempt->entry);
         return;
     }
-    attempt->drift_wait = 0;
-    attempt->look = config->scope.look = look_of(attempt);
+    attempt->apply.drift_wait = 0;
+    attempt->apply.look = config->scope.look = look_of(attempt);
     config->followings = desk_follow(attempt->entry, context->runtimes, context->n_runtimes);
 }
 
@@ -76,7 +76,7 @@ void following_note(struct attempt *attempt)
     if (run->policy.drift == DRIFT_DISABLED || !attempt->operation)
         return;
     operation_settle_followings(attempt->operation);
-    attempt->is_followed = is_all_followed(attempt);
+    attempt->apply.is_followed = is_all_followed(attempt);
     free(TAKE(run->unfollowed));
     if (desk_following_state(attempt->entry, &why) == FOLLOWING_BROKEN)
         run->unfollowed = str_new(why.message);
@@ -89,7 +89,7 @@ static int64_t next_verification(const struct attempt *attempt)
     int64_t interval = attempt->run.context->verify_interval;
     int64_t last = desk_verify_at(attempt->entry);
 
-    if (last && attempt->look != RUNTIME_LOOK_VALUES)
+    if (last && attempt->apply.look != RUNTIME_LOOK_VALUES)
         return last;
     if (!last)
         return attempt_now(attempt) + interval / 4 + (int64_t)random_below((uint64_t)interval);
@@ -104,7 +104,7 @@ void following_settle(struct attempt *attempt, int64_t drift_wait)
     /* That a fight is over is for a check to see: nobody tells. */
     _cleanup_free_ char *fight =
         corrections_fight(run_corrections(run), run->policy.interval, context_now(run->context));
-    const struct desk_rest rest = {.is_followed = attempt->is_followed && !fight,
+    const struct desk_rest rest = {.is_followed = attempt->apply.is_followed && !fight,
                                    .interval = run->policy.interval,
                                    .verify_at = next_verification(attempt),
                                    .drift_wait = drift_wait};

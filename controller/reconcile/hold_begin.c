@@ -12,23 +12,6 @@
 /* Requests that one reconcile ends: people can make any number. */
 #define MOST_ENDED 20
 
-/* ---- State ---- */
-
-static int open_state(struct attempt *attempt, struct error *error)
-{
-    const struct run *run = &attempt->run;
-    const struct reconcile_context *context = run->context;
-    struct ledger_opening opening = {
-        .key = run->subject.key,
-        .spec_uid = run->uid,
-        .spec_created_at = run_spec_created_at(run),
-        .epoch = context_epoch(context),
-        .cancel = run->cancel,
-    };
-
-    return attempt->ledger ? 0 : ledger_open(context->ledgers, &opening, &attempt->ledger, error);
-}
-
 /* ---- The Release by which a person asked ---- */
 
 static int write_request(const struct run *run, const struct request *request,
@@ -306,9 +289,9 @@ int hold_begin(struct attempt *attempt, struct error *error)
     bool is_asked = desk_newest_request(run->context->desk, &run->subject.key, NULL, &request);
     int r;
 
-    if (attempt->is_first && !is_asked) /* there is no State */
+    if (attempt->apply.is_first && !is_asked) /* there is no State */
         return 0;
-    r = open_state(attempt, error);
+    r = attempt->ledger ? 0 : run_open_state(run, &attempt->ledger, error);
     if (r >= 0)
         r = hold_read(attempt->ledger, &hold, error);
     if (r >= 0 && is_asked)

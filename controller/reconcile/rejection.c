@@ -36,7 +36,7 @@ static int end_rejected(struct attempt *attempt, struct error *error)
              attempt->object.name, "release", release->name, "plan", release_plan(release),
              "summary", why, NULL);
     approval_tell(attempt, release, EVENT_WARNING, "PlanRejected", why);
-    attempt->rejected = TAKE(attempt->release);
+    attempt->apply.rejected = TAKE(attempt->release);
     return 0;
 }
 
@@ -136,7 +136,7 @@ static int end_hold(struct attempt *attempt, const char *reason, const char *why
         r = hold_withdraw(attempt->ledger, &run->hold, error);
     if (r < 0)
         return r;
-    if (!attempt->rejected)
+    if (!attempt->apply.rejected)
         run_event(run, EVENT_NORMAL, "RequestWithdrawn", why);
     return 1;
 }
@@ -146,14 +146,15 @@ int rejection_look(struct attempt *attempt, struct error *error)
     const struct run *run = &attempt->run;
     const struct hold *hold = &run->hold;
     _cleanup_free_ char *why = NULL;
-    int r = run->policy.needs_approval && !attempt->approved ? end_rejected(attempt, error) : 0;
+    int r =
+        run->policy.needs_approval && !attempt->apply.approved ? end_rejected(attempt, error) : 0;
 
-    if (r < 0 || !run->policy.needs_approval || attempt->approved)
+    if (r < 0 || !run->policy.needs_approval || attempt->apply.approved)
         return r;
     if (!hold->request_name || run_last_applied(run) >= hold->revision)
         return 0; /* by no request; or it was carried out, and this is a correction */
-    if (attempt->rejected) {
-        const char *said = release_message(attempt->rejected);
+    if (attempt->apply.rejected) {
+        const char *said = release_message(attempt->apply.rejected);
 
         return end_hold(attempt, RELEASE_REJECTED, said ? said : "rejected", error);
     }
@@ -165,12 +166,13 @@ int rejection_look(struct attempt *attempt, struct error *error)
 
 bool rejection_is_of_plan(const struct attempt *attempt)
 {
-    return attempt->rejected && str_equal(release_plan(attempt->rejected), attempt->digest);
+    return attempt->apply.rejected &&
+           str_equal(release_plan(attempt->apply.rejected), attempt->digest);
 }
 
 int rejection_say(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    const struct release *rejected = attempt->rejected;
+    const struct release *rejected = attempt->apply.rejected;
     const char *why = release_message(rejected);
     const struct plan *plan = operation_get_plan(attempt->operation);
     _cleanup_free_ char *summary = report_plan_summary(plan);

@@ -161,6 +161,33 @@ char *run_user(const struct run *run)
                : NULL;
 }
 
+int run_read(const struct run *run, struct kube_request request, const struct value **ret,
+             struct error *error)
+{
+    _cleanup_free_ char *user = run_user(run);
+
+    request.method = "GET";
+    request.ref.namespace_name = run->subject.key.namespace_name;
+    request.impersonate = user;
+    request.for_tenant = true;
+    request.cancel = run->cancel;
+    return kube_do(run->context->client, &request, ret, error);
+}
+
+int run_open_state(const struct run *run, struct ledger **ret, struct error *error)
+{
+    const struct reconcile_context *context = run->context;
+    struct ledger_opening opening = {
+        .key = run->subject.key,
+        .spec_uid = run->uid,
+        .spec_created_at = run_spec_created_at(run),
+        .epoch = context_epoch(context),
+        .cancel = run->cancel,
+    };
+
+    return ledger_open(context->ledgers, &opening, ret, error);
+}
+
 bool run_may_pass(int r)
 {
     return err_is_transient(r) || r == ERR_CANCELLED;

@@ -164,6 +164,14 @@ char *run_user(const struct run *run);
 /* What was read with them failed in a way that may pass: the whole run is to be tried again. */
 bool run_may_pass(int r);
 
+/* Reads an object of the Spec's namespace with these rights. request: its kind and name, and how it
+ * is read. */
+int run_read(const struct run *run, struct kube_request request, const struct value **ret,
+             struct error *error);
+
+/* Opens State for an operation of this Spec. */
+int run_open_state(const struct run *run, struct ledger **ret, struct error *error);
+
 /* metadata.creationTimestamp, in ms since 1970; 0: not known. */
 int64_t run_spec_created_at(const struct run *run);
 

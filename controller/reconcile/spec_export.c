@@ -58,12 +58,23 @@ static const struct value *read_note(const struct value *object)
     return note;
 }
 
+/* The Secret, or the Lease by which Terraform locks it. accept: KUBE_METADATA: its metadata alone.
+ */
+static int get(const struct run *run, const struct kube_kind *kind, const char *name,
+               const char *accept, const struct value **ret, struct error *error)
+{
+    return run_read(run,
+                    (struct kube_request){
+                        .ref = {.kind = kind, .name = name}, .accept = accept, .timeout = TIMEOUT},
+                    ret, error);
+}
+
 static int load(const struct run *run, struct written *ret, struct error *error)
 {
     struct error problem = {0};
     size_t length;
     const char *data;
-    int r = spec_secret_get(run, &kube_secrets, ret->name, NULL, TIMEOUT, &ret->object, &problem);
+    int r = get(run, &kube_secrets, ret->name, NULL, &ret->object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return 0;
@@ -297,7 +308,7 @@ static int check_lock(const struct run *run, const char *name, struct error *err
     _cleanup_value_ const struct value *lease = NULL;
     struct error problem = {0};
     const char *holder;
-    int r = spec_secret_get(run, &kube_leases, lease_name, NULL, TIMEOUT, &lease, &problem);
+    int r = get(run, &kube_leases, lease_name, NULL, &lease, &problem);
 
     if (r == ERR_NOT_FOUND || r == ERR_FORBIDDEN)
         return 0;
@@ -308,6 +319,27 @@ static int check_lock(const struct run *run, const char *name, struct error *err
         return 0;
     return err_set(error, ERR_CONFLICT, LOCKED,
                    "Terraform holds the lock of the state, the Lease \"%s\"", lease_name);
+}
+
+/* Creates the Secret, or replaces it: ERR_EXISTS, ERR_CONFLICT. *ret: as it is then. */
+static int put(const struct run *run, const char *name, const struct value *object,
+               const struct value **ret, struct error *error)
+{
+    _cleanup_free_ char *user = run_user(run);
+    bool is_there = value_path(object, "metadata", "resourceVersion", NULL);
+    const struct kube_request request = {
+        .method = is_there ? "PUT" : "POST",
+        .ref = {&kube_secrets, run->subject.key.namespace_name, is_there ? name : NULL, NULL},
+        .body = object,
+        .impersonate = user,
+        .for_tenant = true,
+        .timeout = TIMEOUT,
+        .cancel = run->cancel,
+        .complete_once_sent = true,
+        .permit = run->context->permit,
+    };
+
+    return kube_do(run->context->client, &request, ret, error);
 }
 
 static int replace(const struct run *run, struct runtime *runtime, struct written *written,
@@ -328,7 +360,7 @@ static int replace(const struct run *run, struct runtime *runtime, struct writte
     r = make_file(run, runtime, written, records, &mark, &data, error);
     if (r >= 0) {
         object = next_object(run, written, &data, &mark, count_resources(runtime, records));
-        r = spec_secret_put(run, written->name, object, TIMEOUT, &written->now, error);
+        r = put(run, written->name, object, &written->now, error);
     }
     buf_done(&data);
     return r;
@@ -407,7 +439,7 @@ static bool is_as_known(const struct run *run, const char *file, const char *nam
     _cleanup_value_ const struct value *secret = NULL;
 
     if (!known || !str_has_prefix(known, file) ||
-        spec_secret_get(run, &kube_secrets, name, KUBE_METADATA, TIMEOUT, &secret, NULL) < 0)
+        get(run, &kube_secrets, name, KUBE_METADATA, &secret, NULL) < 0)
         return false;
     version = version_of(file, secret);
     return str_equal(version, known);

@@ -133,7 +133,10 @@ static int read(const struct run *run, struct runtime *runtime, const struct tar
     _cleanup_value_ const struct value *object = NULL;
     struct buf text;
     struct error problem = {0};
-    int r = spec_secret_get(run, &kube_secrets, secret.name, NULL, READ_TIMEOUT, &object, &problem);
+    int r = run_read(run,
+                     (struct kube_request){.ref = {.kind = &kube_secrets, .name = secret.name},
+                                           .timeout = READ_TIMEOUT},
+                     &object, &problem);
 
     if (r < 0)
         return say_why(&secret, run, &problem, error);
