@@ -125,12 +125,6 @@ static inline bool attempt_is_correction(const struct attempt *attempt)
 
 /* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
 struct attempt *attempt_enter(struct desk *desk, enum desk_kind kind, const char *key);
-/* An attempt that had an operation has none after a reconcile that gave `r` and `result`. True: the
- * operation came to its end. False: it goes on later, or is tried again. */
-static inline bool attempt_came_to_end(int r, const struct reconcile_result *result)
-{
-    return r >= 0 && (result->kind == RECONCILE_DONE || result->kind == RECONCILE_AFTER);
-}
 /* Frees the attempt, unless it has an operation, rests, has a ticket, needs more memory, or waits
  * for a place as a Preview. Without an operation it keeps nothing that it has read, and gives back
  * what it has reserved, unless that was granted after it had asked in vain. */

@@ -11,6 +11,7 @@
 #include "controller/reconcile/preview_wait.h"
 #include "controller/reconcile/progress.h"
 #include "controller/reconcile/quarantine.h"
+#include "controller/reconcile/reconcile.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/sources.h"
 #include "controller/reconcile/tell.h"
@@ -369,17 +370,11 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 
 /* ---- Quarantine ---- */
 
-/* Specs have keys without a prefix. */
-static char *quarantine_key(const struct attempt *attempt)
-{
-    return str_printf(QUARANTINE_RELEASE "%s", desk_key(attempt->entry, NULL));
-}
-
 /* 1: it fails for good, because the process died over it. */
 static int keep_out(struct attempt *attempt, struct error *error)
 {
     struct quarantine *quarantine = attempt->run.context->quarantine;
-    _cleanup_free_ char *key = quarantine_key(attempt);
+    _cleanup_free_ char *key = reconcile_suspect(DESK_RELEASE, attempt);
     struct error why = {0};
     int r;
 
@@ -545,46 +540,10 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
     return go_on(attempt, result, error);
 }
 
-/* What may have ended the process before comes when the others have begun. */
-static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
-                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
-{
-    _cleanup_free_ char *key = quarantine_key(attempt);
-    bool had_operation = attempt->operation || attempt->sources;
-    int64_t after = had_operation ? 0 : quarantine_wait(context->quarantine, key);
-    int r;
-
-    if (after) {
-        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
-        return 0;
-    }
-    r = advance(attempt, context, cancel, result, error);
-    if (!attempt->operation && !attempt->sources)
-        quarantine_leave(context->quarantine, key, had_operation && attempt_came_to_end(r, result));
-    return r;
-}
-
 struct reconcile_result reconcile_release(void *arg, const char *key, struct cancel *cancel)
 {
-    const struct reconcile_context *context = arg;
-    struct reconcile_result result = {.kind = RECONCILE_DONE};
-    struct attempt *attempt = attempt_enter(context->desk, DESK_RELEASE, key);
-    struct error error = {0};
-    int r;
-
-    if (!attempt)
-        return result;
-    r = reconcile(attempt, context, cancel, &result, &error);
-    if (r == ERR_CANCELLED)
-        result = (struct reconcile_result){.kind = RECONCILE_DONE};
-    if (r < 0 && r != ERR_CANCELLED) {
-        log_error("reconciling a Release failed", "namespace", attempt->object.namespace_name,
-                  "release", attempt->object.name, "reason", error.reason, "error", error.message,
-                  NULL);
-        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
-    } else {
-        attempt_give_up_ticket(attempt);
-    }
-    attempt_leave(attempt);
-    return result;
+    return reconcile_key(
+        arg,
+        &(struct reconcile_kind){DESK_RELEASE, "release", "reconciling a Release failed", advance},
+        key, cancel);
 }

@@ -13,6 +13,7 @@
 #include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/progress.h"
 #include "controller/reconcile/quarantine.h"
+#include "controller/reconcile/reconcile.h"
 #include "controller/reconcile/retention.h"
 #include "controller/reconcile/source_watches.h"
 #include "controller/reconcile/sources.h"
@@ -457,56 +458,15 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
     return r < 0 || !attempt->operation ? r : wait_for(attempt, result, error);
 }
 
-/* What may have ended the process before comes when the others have begun. */
-static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
-                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
-{
-    bool had_operation = attempt->operation || attempt->sources;
-    int64_t after =
-        had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry, NULL));
-    int r;
-
-    if (after) {
-        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
-        return 0;
-    }
-    r = advance(attempt, context, cancel, result, error);
-    if (!attempt->operation && !attempt->sources)
-        quarantine_leave(context->quarantine, desk_key(attempt->entry, NULL),
-                         had_operation && attempt_came_to_end(r, result));
-    return r;
-}
-
-/* A conflict, or an API server that does not answer, is a matter of course. */
-static void log_failure(const struct attempt *attempt, const struct error *error)
-{
-    (err_is_transient(error->code) ? log_warn : log_error)(
-        "reconciling a Spec failed", "namespace", attempt->object.namespace_name, "spec",
-        attempt->object.name, "reason", error->reason, "error", error->message, NULL);
-}
-
 struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel *cancel)
 {
     const struct reconcile_context *context = arg;
     struct reconcile_result result = {.kind = RECONCILE_DONE};
-    struct attempt *attempt;
-    struct error error = {0};
-    int r;
 
-    if (following_rests(context, key, &result))
-        return result;
-    attempt = attempt_enter(context->desk, DESK_SPEC, key);
-    if (!attempt)
-        return result;
-    r = reconcile(attempt, context, cancel, &result, &error);
-    if (r == ERR_CANCELLED) /* a newer generation is on its way */
-        result = (struct reconcile_result){.kind = RECONCILE_DONE};
-    if (r < 0 && r != ERR_CANCELLED) {
-        log_failure(attempt, &error);
-        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
-    } else {
-        attempt_give_up_ticket(attempt);
-    }
-    attempt_leave(attempt);
-    return result;
+    return following_rests(context, key, &result)
+               ? result
+               : reconcile_key(context,
+                               &(struct reconcile_kind){DESK_SPEC, "spec",
+                                                        "reconciling a Spec failed", advance},
+                               key, cancel);
 }
