@@ -211,12 +211,8 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
 /* An operation began after the one in the status: its Release may be unfinished. */
 static bool has_unreported_revision(const struct attempt *attempt)
 {
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-
-    ledger_head(operation_ledger(attempt->operation), &arena, &head);
-    arena_done(&arena);
-    return head.revision > run_last_applied(&attempt->run);
+    return run_state_numbers(operation_ledger(attempt->operation)).revision >
+           run_last_applied(&attempt->run);
 }
 
 /* The hold was carried out, and the Release by which a person asked for it may not say so yet:

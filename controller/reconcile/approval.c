@@ -106,7 +106,7 @@ static int load(const struct attempt *attempt, const struct release *release,
                 struct approved_plan **ret, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct store_call call = context_call(context, attempt->run.cancel);
     const struct document_name name = approval_document(attempt, release);
     _cleanup_value_ const struct value *plan = NULL;
     int r = plans_load(context, &name, &call, &plan, error);
@@ -120,6 +120,16 @@ static int load(const struct attempt *attempt, const struct release *release,
 static bool is_lost(int code)
 {
     return code == ERR_NOT_FOUND || code == ERR_CORRUPT || code == ERR_UNSUPPORTED;
+}
+
+/* *ret: NULL: it is lost. */
+static int load_shown(const struct attempt *attempt, const struct release *release,
+                      struct approved_plan **ret, struct error *error)
+{
+    struct error problem = {0};
+    int r = load(attempt, release, ret, &problem);
+
+    return r < 0 && !is_lost(r) ? err_copy(error, &problem) : 0;
 }
 
 int approval_load(struct attempt *attempt, const struct release *release, struct error *error)
@@ -190,16 +200,10 @@ static int shows_another(const struct attempt *attempt, bool *ret, struct error 
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
     _cleanup_(approved_plan_unref_p) struct approved_plan *shown = NULL;
-    struct error problem = {0};
-    int r;
+    int r = shows_creations(plan) ? load_shown(attempt, attempt->release, &shown, error) : 0;
 
-    if (!shows_creations(plan))
-        return 0;
-    r = load(attempt, attempt->release, &shown, &problem);
-    if (r < 0)
-        return is_lost(r) ? 0 : err_copy(error, &problem);
-    *ret = !approved_plan_shows(shown, plan);
-    return 0;
+    *ret = shown && !approved_plan_shows(shown, plan);
+    return r;
 }
 
 int approval_needs_release(const struct attempt *attempt, bool *ret, struct error *error)
@@ -229,14 +233,12 @@ static int load_before(const struct attempt *attempt, struct approved_plan **ret
 {
     const struct run *run = &attempt->run;
     _cleanup_(release_free_p) struct release *before = NULL;
-    struct error problem = {0};
     int r = releases_load(run->context, &run->subject, attempt->release->revision - 1, run->cancel,
                           &before, error);
 
-    if (r < 0 || !before || !str_equal(release_plan(before), attempt->digest))
-        return r;
-    r = load(attempt, before, ret, &problem);
-    return r < 0 && !is_lost(r) ? err_copy(error, &problem) : 0;
+    return r < 0 || !before || !str_equal(release_plan(before), attempt->digest)
+               ? r
+               : load_shown(attempt, before, ret, error);
 }
 
 int approval_check_shown(struct attempt *attempt, struct error *error)
@@ -308,18 +310,15 @@ int approval_outlasts(const struct attempt *attempt, bool *ret, struct error *er
     const struct release *release = attempt->release;
     const struct plan *plan = operation_get_plan(attempt->operation);
     _cleanup_(approved_plan_unref_p) struct approved_plan *shown = NULL;
-    struct error problem = {0};
     int r;
 
     *ret = false;
     if (!release || release->phase != PHASE_AWAITING_APPROVAL || !approval_count_open(plan) ||
         str_equal(release_plan(release), attempt->digest))
         return 0;
-    r = load(attempt, release, &shown, &problem);
-    if (r < 0)
-        return is_lost(r) ? 0 : err_copy(error, &problem);
-    *ret = approved_plan_outlasts(shown, plan);
-    return 0;
+    r = load_shown(attempt, release, &shown, error);
+    *ret = shown && approved_plan_outlasts(shown, plan);
+    return r;
 }
 
 /* The Spec's status says what the Release says. */

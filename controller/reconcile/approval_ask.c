@@ -10,7 +10,7 @@
 static int keep_plan(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct store_call call = context_call(context, attempt->run.cancel);
     const struct document_name name = approval_document(attempt, attempt->release);
     _cleanup_(approved_plan_unref_p) struct approved_plan *plan =
         approved_plan_new(operation_get_plan(attempt->operation), attempt->run.plan_key,

@@ -23,16 +23,6 @@ static void give_back(struct attempt *attempt)
         budget_give_back(desk_budget_of(attempt->entry), &attempt->reservation);
 }
 
-/* Reserves nothing, waits for nothing, and has no ticket. */
-static void stop_waiting(struct attempt *attempt)
-{
-    attempt->waits = false;
-    attempt->wait_report_at = 0;
-    give_back(attempt);
-    attempt->needed = 0;
-    budget_drop_ticket(desk_budget_of(attempt->entry), &attempt->reservation);
-}
-
 void attempt_measure(struct attempt *attempt)
 {
     budget_measure(desk_budget_of(attempt->entry), &attempt->reservation,
@@ -136,7 +126,11 @@ void attempt_end(struct attempt *attempt)
 {
     attempt_empty(attempt);
     desk_note_read(attempt->entry, NULL);
-    stop_waiting(attempt);
+    attempt->waits = false;
+    attempt->wait_report_at = 0;
+    give_back(attempt);
+    attempt->needed = 0;
+    budget_drop_ticket(desk_budget_of(attempt->entry), &attempt->reservation);
     free(TAKE(attempt->to_preview));
     attempt->evictions = 0;
     attempt->rests_until = 0;
@@ -286,13 +280,9 @@ bool attempt_is_chosen(struct attempt *attempt)
 static int64_t time_left(const struct attempt *attempt)
 {
     const struct clock_source *clock = desk_clock(attempt->entry);
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-    int64_t left;
+    int64_t progressed_at = run_state_numbers(operation_ledger(attempt->operation)).progressed_at;
+    int64_t left = progressed_at + attempt->run.policy.timeout - clock->now(clock);
 
-    ledger_head(operation_ledger(attempt->operation), &arena, &head);
-    arena_done(&arena);
-    left = head.progressed_at + attempt->run.policy.timeout - clock->now(clock);
     return left > 0 ? left : 0;
 }
 

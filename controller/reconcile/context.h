@@ -6,6 +6,7 @@
 
 #include "controller/core/events.h"
 #include "engine/base/hash.h"
+#include "engine/base/str.h"
 #include "engine/executor/executor.h"
 #include "engine/release/history.h"
 #include "engine/runtime.h"
@@ -72,6 +73,23 @@ static inline int64_t context_left(const struct reconcile_context *context, int6
     int64_t left = deadline - context_monotonic(context);
 
     return left > 1 ? left : 1;
+}
+
+/* cancel: or NULL. */
+static inline struct store_call context_call(const struct reconcile_context *context,
+                                             struct cancel *cancel)
+{
+    return (struct store_call){.cancel = cancel, .permit = context->permit};
+}
+
+/* The runtime of that type; NULL: there is none. */
+static inline struct runtime *context_runtime(const struct reconcile_context *context,
+                                              const char *type)
+{
+    for (size_t i = 0; i < context->n_runtimes; i++)
+        if (str_equal(context->runtimes[i]->ops->type, type))
+            return context->runtimes[i];
+    return NULL;
 }
 
 /* With which State is opened. */

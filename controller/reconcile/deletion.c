@@ -161,13 +161,10 @@ static bool is_end_of_destroy(const struct release *latest)
  * number goes to the next: so State's own is not asked for. */
 static int64_t last_revision(const struct run *run, struct ledger *ledger)
 {
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
+    int64_t applied = run_state_numbers(ledger).applied_revision;
     int64_t attempted = run_last_attempted(run);
 
-    ledger_head(ledger, &arena, &head);
-    arena_done(&arena);
-    return attempted > head.applied_revision ? attempted : head.applied_revision;
+    return attempted > applied ? attempted : applied;
 }
 
 /* The one that was left unfinished, or a new one. latest: owned, or NULL. */

@@ -61,12 +61,7 @@ static int is_request_gone(const struct attempt *attempt, bool *ret, struct erro
 
 static bool has_begun(const struct attempt *attempt, int64_t revision)
 {
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-
-    ledger_head(attempt->ledger, &arena, &head);
-    arena_done(&arena);
-    return head.revision >= revision;
+    return run_state_numbers(attempt->ledger).revision >= revision;
 }
 
 /* Its first operation has ended, if only in vain. So has the request, and its TTL removes it. One

@@ -163,7 +163,7 @@ static void drop_request(const struct attempt *attempt)
 static int forget(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct store_call call = context_call(context, attempt->run.cancel);
     _cleanup_free_ char *spec = NULL;
     int r;
 
@@ -198,7 +198,7 @@ static int attend_record(const struct attempt *attempt, const struct value *obje
                          struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct store_call call = context_call(context, attempt->run.cancel);
     const struct spec_key spec = {
         attempt->object.namespace_name,
         value_string(value_path(object, "spec", "specRef", "name", NULL))};

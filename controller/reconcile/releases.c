@@ -86,18 +86,13 @@ bool release_was_cancelled(const struct release *release, const char *reason)
            str_equal(value_get_string(conditions_ready(release->status), "reason"), reason);
 }
 
-static struct store_call call_of(const struct reconcile_context *context, struct cancel *cancel)
-{
-    return (struct store_call){.cancel = cancel, .permit = context->permit};
-}
-
 /* ---- Finding and making ---- */
 
 /* revision 0: the newest. ERR_NOT_FOUND. */
 static int load(const struct reconcile_context *context, const struct spec_key *key,
                 int64_t revision, struct cancel *cancel, struct release **ret, struct error *error)
 {
-    const struct store_call call = call_of(context, cancel);
+    const struct store_call call = context_call(context, cancel);
     _cleanup_(release_record_free_p) struct release_record *record = NULL;
     char *version = NULL;
     int r = context->history->ops->load(context->history, key, revision, &call, &record, &version,
@@ -171,7 +166,7 @@ static int on_head(void *arg, const struct release_head *head, struct error *err
 int releases_list(const struct reconcile_context *context, const struct release_subject *subject,
                   struct cancel *cancel, struct release_revisions *ret, struct error *error)
 {
-    const struct store_call call = call_of(context, cancel);
+    const struct store_call call = context_call(context, cancel);
     struct error problem = {0};
     int r =
         context->history->ops->list(context->history, &subject->key, on_head, ret, &call, &problem);
@@ -212,7 +207,7 @@ static struct release_head head_of(const struct release_subject *subject,
 static int create(const struct reconcile_context *context, const struct release_head *head,
                   struct release **ret, struct error *error)
 {
-    const struct store_call call = call_of(context, NULL);
+    const struct store_call call = context_call(context, NULL);
     char *version = NULL;
     int r = context->history->ops->create(context->history, head, &call, &version, error);
 
@@ -340,7 +335,7 @@ static void set_results(const struct reconcile_context *context,
                         const struct release_subject *subject, const struct release *release,
                         const struct outcome *outcome, const struct value **status)
 {
-    const struct store_call call = call_of(context, NULL);
+    const struct store_call call = context_call(context, NULL);
     const struct document_name name = {DOCUMENT_PLAN, subject->key, release->name};
     _cleanup_value_ const struct value *all = NULL;
     _cleanup_free_ char *place = NULL;
@@ -400,7 +395,7 @@ static int write_record(const struct reconcile_context *context,
                         const struct release_subject *subject, struct release *release,
                         const struct value *status, struct error *error)
 {
-    const struct store_call call = call_of(context, NULL);
+    const struct store_call call = context_call(context, NULL);
     const struct release_record record = {
         .head = {.spec = subject->key, .revision = release->revision}, .status = status};
 
@@ -470,21 +465,14 @@ static int check_order(const struct release *release, enum release_phase phase, 
 }
 
 /* A Release that has ended is not Reconciling any more, although its Spec may be. */
-static struct verdict verdict_for(enum release_phase phase, const struct verdict *verdict)
-{
-    struct verdict own = *verdict;
-
-    if (own.progress == PROGRESS_RECONCILING && release_phase_is_terminal(phase))
-        own.progress = PROGRESS_STALLED;
-    return own;
-}
-
 static const struct value *make_conditions(const struct release *release,
                                            const struct outcome *outcome, int64_t now)
 {
     const struct conditions_generation own = {release->own_generation, release->own_generation};
-    struct verdict verdict = verdict_for(outcome->phase, &outcome->verdict);
+    struct verdict verdict = outcome->verdict;
 
+    if (verdict.progress == PROGRESS_RECONCILING && release_phase_is_terminal(outcome->phase))
+        verdict.progress = PROGRESS_STALLED;
     return conditions_make(value_get(release->status, "conditions"), &verdict, NULL, own, now);
 }
 

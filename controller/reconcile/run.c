@@ -188,6 +188,16 @@ int run_open_state(const struct run *run, struct ledger **ret, struct error *err
     return ledger_open(context->ledgers, &opening, ret, error);
 }
 
+struct state_head run_state_numbers(struct ledger *ledger)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(ledger, &arena, &head);
+    arena_done(&arena);
+    return head;
+}
+
 bool run_may_pass(int r)
 {
     return err_is_transient(r) || r == ERR_CANCELLED;

@@ -171,6 +171,8 @@ int run_read(const struct run *run, struct kube_request request, const struct va
 
 /* Opens State for an operation of this Spec. */
 int run_open_state(const struct run *run, struct ledger **ret, struct error *error);
+/* The numbers in the head of State; its texts are gone. */
+struct state_head run_state_numbers(struct ledger *ledger);
 
 /* metadata.creationTimestamp, in ms since 1970; 0: not known. */
 int64_t run_spec_created_at(const struct run *run);

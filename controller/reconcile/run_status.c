@@ -332,20 +332,6 @@ static void set_handled(const struct run *run, const struct value **next)
         set(next, "lastHandledReconcileAt", value_pack("s", run->trigger));
 }
 
-static void sum_up(const struct outcome *outcome, char ret[static REPORT_SUMMARY_SIZE])
-{
-    report_short(outcome->summary ? outcome->summary : outcome->verdict.message, outcome->results,
-                 ret, REPORT_SUMMARY_SIZE);
-}
-
-static const struct value *summary_of(const struct outcome *outcome)
-{
-    char summary[REPORT_SUMMARY_SIZE];
-
-    sum_up(outcome, summary);
-    return value_pack("s", summary);
-}
-
 static int64_t count_of(const struct value *resources, const char *which)
 {
     return value_int(value_get(resources, which), 0);
@@ -373,14 +359,6 @@ static const struct value *objects_of(const struct outcome *outcome, const struc
     }
     text = str_printf("%lld/%lld", (long long)ready, (long long)total);
     return value_pack("s", text);
-}
-
-static const struct value *owner_of(const struct run *run)
-{
-    char owner[SPEC_HASH_NAME_SIZE];
-
-    spec_hash_name(run->subject.key.namespace_name, run->subject.key.name, owner);
-    return value_pack("s", owner);
 }
 
 /* As the last try to write the state file came out, or as before; none if none is asked for. */
@@ -449,9 +427,9 @@ static void set_unfollowed(const struct run *run, const struct value **next)
         drop(next, "driftDetection");
 }
 
-/* counted: the resources as the status has them, or is to have them. */
+/* brief: the summary. counted: the resources as the status has them, or is to have them. */
 static const struct value *conditions_of(const struct run *run, const struct outcome *outcome,
-                                         const struct value *counted)
+                                         const char *brief, const struct value *counted)
 {
     const struct conditions_generation generation = generation_of(run, outcome);
     const struct value *old = value_get(status_of(run), "conditions");
@@ -463,11 +441,9 @@ static const struct value *conditions_of(const struct run *run, const struct out
     _cleanup_free_ char *healthy =
         str_printf("%lld of %lld healthy", (long long)count_of(counted, "ready"),
                    (long long)count_of(counted, "total"));
-    char brief[REPORT_SUMMARY_SIZE];
     const struct conditions_clauses clauses = {brief, counted ? healthy : NULL};
     const struct value *conditions;
 
-    sum_up(outcome, brief);
     conditions = conditions_make(old, &outcome->verdict, &clauses, generation, now);
 
     conditions_set_warning(&conditions, old,
@@ -483,6 +459,10 @@ static const struct value *next_status(const struct run *run, const struct outco
     const struct value *old = status_of(run), *next = value_ref(old);
     const struct value *resources = resources_of(outcome);
     const struct value *objects = objects_of(outcome, resources);
+    char summary[REPORT_SUMMARY_SIZE], owner[SPEC_HASH_NAME_SIZE];
+
+    report_short(outcome->summary ? outcome->summary : outcome->verdict.message, outcome->results,
+                 summary, sizeof(summary));
 
     set(&next, "observedGeneration", value_pack("I", run->subject.generation));
     if (run->sources_digest[0])
@@ -490,11 +470,12 @@ static const struct value *next_status(const struct run *run, const struct outco
     else if (value_get(next, "observedSources"))
         drop(&next, "observedSources");
     set(&next, "conditions",
-        conditions_of(run, outcome, resources ? resources : value_get(old, "resources")));
-    set(&next, "summary", summary_of(outcome));
+        conditions_of(run, outcome, summary, resources ? resources : value_get(old, "resources")));
+    set(&next, "summary", value_pack("s", summary));
     if (objects)
         set(&next, "objects", objects);
-    set(&next, "owner", owner_of(run));
+    spec_hash_name(run->subject.key.namespace_name, run->subject.key.name, owner);
+    set(&next, "owner", value_pack("s", owner));
     set_ready_generation(run, outcome, &next);
     set_unfollowed(run, &next);
     set_failing_since(run, outcome, &next);

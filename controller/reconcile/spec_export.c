@@ -417,12 +417,7 @@ static int bring_up_to_date(const struct run *run, struct runtime *runtime, stru
 /* Of which State the file is, and where. */
 static char *file_of(struct ledger *ledger, const char *name)
 {
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-
-    ledger_head(ledger, &arena, &head);
-    arena_done(&arena);
-    return str_printf("%" PRIu64 " of %s", head.serial, name);
+    return str_printf("%" PRIu64 " of %s", run_state_numbers(ledger).serial, name);
 }
 
 static char *version_of(const char *file, const struct value *secret)

@@ -16,10 +16,7 @@ struct spec_secret spec_secret_of(const struct run *run, const char *direction)
 
 struct runtime *spec_secret_runtime(const struct run *run)
 {
-    const struct reconcile_context *context = run->context;
+    struct runtime *runtime = context_runtime(run->context, TYPE);
 
-    for (size_t i = 0; i < context->n_runtimes; i++)
-        if (str_equal(context->runtimes[i]->ops->type, TYPE))
-            return context->runtimes[i]->ops->foreign ? context->runtimes[i] : NULL;
-    return NULL;
+    return runtime && runtime->ops->foreign ? runtime : NULL;
 }
