@@ -174,13 +174,21 @@ int run_read(const struct run *run, struct kube_request request, const struct va
     return kube_do(run->context->client, &request, ret, error);
 }
 
+/* metadata.creationTimestamp, in ms since 1970; 0: not known. */
+static int64_t spec_created_at(const struct run *run)
+{
+    const char *text = value_string(value_path(run->object, "metadata", "creationTimestamp", NULL));
+
+    return text ? timestamp_parse(text) : 0;
+}
+
 int run_open_state(const struct run *run, struct ledger **ret, struct error *error)
 {
     const struct reconcile_context *context = run->context;
     struct ledger_opening opening = {
         .key = run->subject.key,
         .spec_uid = run->uid,
-        .spec_created_at = run_spec_created_at(run),
+        .spec_created_at = spec_created_at(run),
         .epoch = context_epoch(context),
         .cancel = run->cancel,
     };
@@ -232,13 +240,6 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
     return r;
 }
 
-int64_t run_spec_created_at(const struct run *run)
-{
-    const char *text = value_string(value_path(run->object, "metadata", "creationTimestamp", NULL));
-
-    return text ? timestamp_parse(text) : 0;
-}
-
 /* Nothing of the Spec is wanted any more, but a person may settle doubts in its extensions. */
 static const struct value *extensions_by_id(const struct run *run)
 {
@@ -285,7 +286,7 @@ void run_operation_init(struct run_operation *operation, const struct run *run)
                   .objects = run->policy.objects,
                   .terminating = run->is_namespace_terminating,
                   .is_foreign = run->has_own_resources},
-        .spec_created_at = run_spec_created_at(run),
+        .spec_created_at = spec_created_at(run),
         .epoch = context_epoch(context),
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,

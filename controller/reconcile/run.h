@@ -174,9 +174,6 @@ int run_open_state(const struct run *run, struct ledger **ret, struct error *err
 /* The numbers in the head of State; its texts are gone. */
 struct state_head run_state_numbers(struct ledger *ledger);
 
-/* metadata.creationTimestamp, in ms since 1970; 0: not known. */
-int64_t run_spec_created_at(const struct run *run);
-
 /* What operations on the Spec's behalf are made of, the table's own parts aside. */
 struct run_operation {
     struct operation_config config;
