@@ -5,13 +5,6 @@
 #include "engine/base/str.h"
 #include "runtimes/io/random.h"
 
-static int64_t now(const struct attempt *attempt)
-{
-    const struct clock_source *clock = attempt->run.context->clock;
-
-    return clock->monotonic(clock);
-}
-
 /* A check of a Ready Spec that was followed before this process looked at it last. */
 static enum runtime_look look_of(struct attempt *attempt)
 {
@@ -19,7 +12,7 @@ static enum runtime_look look_of(struct attempt *attempt)
 
     if (attempt->kind != ATTEMPT_RESYNC)
         return RUNTIME_LOOK_FIELDS;
-    if (run_has_request(&attempt->run) || (verify_at && now(attempt) >= verify_at))
+    if (run_has_request(&attempt->run) || (verify_at && attempt_now(attempt) >= verify_at))
         return RUNTIME_LOOK_VALUES;
     if (!verify_at)
         return RUNTIME_LOOK_FIELDS;
@@ -35,8 +28,8 @@ void following_begin(struct attempt *attempt, struct operation_config *config)
         desk_unfollow(attempt->entry);
         return;
     }
-    attempt->drift_wait = 0;
-    attempt->look = config->scope.look = look_of(attempt);
+    attempt->apply.drift_wait = 0;
+    attempt->apply.look = config->scope.look = look_of(attempt);
     config->followings = desk_follow(attempt->entry, context->runtimes, context->n_runtimes);
 }
 
@@ -46,14 +39,6 @@ void following_end(struct attempt *attempt)
 }
 
 /* ---- Settling ---- */
-
-static const struct runtime_ops *ops_of(const struct reconcile_context *context, const char *type)
-{
-    for (size_t i = 0; i < context->n_runtimes; i++)
-        if (str_equal(context->runtimes[i]->ops->type, type))
-            return context->runtimes[i]->ops;
-    return NULL;
-}
 
 /* All that the Spec has tells what others do to it. */
 static bool is_all_followed(const struct attempt *attempt)
@@ -66,9 +51,9 @@ static bool is_all_followed(const struct attempt *attempt)
         return false;
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
-        const struct runtime_ops *ops = ops_of(attempt->run.context, change->type);
+        const struct runtime *runtime = context_runtime(attempt->run.context, change->type);
 
-        if (change->is_only_read || !ops || !ops->follow)
+        if (change->is_only_read || !runtime || !runtime->ops->follow)
             return false;
     }
     return true;
@@ -83,7 +68,7 @@ void following_note(struct attempt *attempt)
     if (run->policy.drift == DRIFT_DISABLED || !attempt->operation)
         return;
     operation_settle_followings(attempt->operation);
-    attempt->is_followed = is_all_followed(attempt);
+    attempt->apply.is_followed = is_all_followed(attempt);
     free(TAKE(run->unfollowed));
     if (desk_following_state(attempt->entry, &why) == FOLLOWING_BROKEN)
         run->unfollowed = str_new(why.message);
@@ -96,11 +81,11 @@ static int64_t next_verification(const struct attempt *attempt)
     int64_t interval = attempt->run.context->verify_interval;
     int64_t last = desk_verify_at(attempt->entry);
 
-    if (last && attempt->look != RUNTIME_LOOK_VALUES)
+    if (last && attempt->apply.look != RUNTIME_LOOK_VALUES)
         return last;
     if (!last)
-        return now(attempt) + interval / 4 + (int64_t)random_below((uint64_t)interval);
-    return now(attempt) + interval - interval / 4 +
+        return attempt_now(attempt) + interval / 4 + (int64_t)random_below((uint64_t)interval);
+    return attempt_now(attempt) + interval - interval / 4 +
            (int64_t)random_below((uint64_t)interval / 2 + 1);
 }
 
@@ -109,9 +94,9 @@ void following_settle(struct attempt *attempt, int64_t drift_wait)
     const struct run *run = &attempt->run;
     bool is_disabled = run->policy.drift == DRIFT_DISABLED;
     /* That a fight is over is for a check to see: nobody tells. */
-    _cleanup_free_ char *fight = corrections_fight(run_corrections(run), run->policy.interval,
-                                                   run->context->clock->now(run->context->clock));
-    const struct desk_rest rest = {.is_followed = attempt->is_followed && !fight,
+    _cleanup_free_ char *fight =
+        corrections_fight(run_corrections(run), run->policy.interval, context_now(run->context));
+    const struct desk_rest rest = {.is_followed = attempt->apply.is_followed && !fight,
                                    .interval = run->policy.interval,
                                    .verify_at = next_verification(attempt),
                                    .drift_wait = drift_wait};

@@ -1,5 +1,8 @@
 /* What becomes of each resource, as a Release's status lists it. */
 #include "controller/reconcile/report.h"
+
+#include <string.h>
+
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

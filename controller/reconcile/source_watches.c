@@ -1,5 +1,6 @@
 #include "controller/reconcile/source_watches.h"
 
+#include <string.h>
 #include <sys/queue.h>
 
 #include "controller/desk/desk.h"

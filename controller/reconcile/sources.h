@@ -42,7 +42,4 @@ int sources_gather(struct attempt *attempt, struct error *error);
  * one of the contents, sets attempt->superseded_by. Called again when the key comes back. */
 void sources_look_again(struct attempt *attempt);
 
-/* Ends it; for attempt.c. NULL: nothing. */
-void sources_drop(struct sources *sources);
-
 #endif

@@ -1,6 +1,7 @@
 #include "controller/reconcile/spec_export.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/desk/desk.h"
@@ -57,12 +58,23 @@ static const struct value *read_note(const struct value *object)
     return note;
 }
 
+/* The Secret, or the Lease by which Terraform locks it. accept: KUBE_METADATA: its metadata alone.
+ */
+static int get(const struct run *run, const struct kube_kind *kind, const char *name,
+               const char *accept, const struct value **ret, struct error *error)
+{
+    return run_read(run,
+                    (struct kube_request){
+                        .ref = {.kind = kind, .name = name}, .accept = accept, .timeout = TIMEOUT},
+                    ret, error);
+}
+
 static int load(const struct run *run, struct written *ret, struct error *error)
 {
     struct error problem = {0};
     size_t length;
     const char *data;
-    int r = spec_secret_get(run, &kube_secrets, ret->name, NULL, TIMEOUT, &ret->object, &problem);
+    int r = get(run, &kube_secrets, ret->name, NULL, &ret->object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return 0;
@@ -173,8 +185,7 @@ static int make_file(const struct run *run, struct runtime *runtime, struct writ
     int r = 0;
 
     if (is_large(records))
-        r = slot_take(&slot, context->clock->monotonic(context->clock) + SLOT_TIME, run->cancel,
-                      error);
+        r = slot_take(&slot, context_monotonic(context) + SLOT_TIME, run->cancel, error);
     if (r == ERR_TIMEOUT) {
         written->is_put_off = true;
         err_set(error, r, "Timeout", "the state file is large, and others are made before it");
@@ -188,10 +199,9 @@ static int make_file(const struct run *run, struct runtime *runtime, struct writ
 /* A lineage is a UUID. */
 static void make_lineage(const struct run *run, const char *name, char ret[UUID_BYTES + 1])
 {
-    const struct clock_source *clock = run->context->clock;
     char hex[HASH_HEX_SIZE];
     struct hash *hash = hash_new();
-    int64_t now = clock->now(clock);
+    int64_t now = context_now(run->context);
 
     hash_add_str(hash, run->uid ? run->uid : "");
     hash_add_str(hash, name);
@@ -298,7 +308,7 @@ static int check_lock(const struct run *run, const char *name, struct error *err
     _cleanup_value_ const struct value *lease = NULL;
     struct error problem = {0};
     const char *holder;
-    int r = spec_secret_get(run, &kube_leases, lease_name, NULL, TIMEOUT, &lease, &problem);
+    int r = get(run, &kube_leases, lease_name, NULL, &lease, &problem);
 
     if (r == ERR_NOT_FOUND || r == ERR_FORBIDDEN)
         return 0;
@@ -309,6 +319,27 @@ static int check_lock(const struct run *run, const char *name, struct error *err
         return 0;
     return err_set(error, ERR_CONFLICT, LOCKED,
                    "Terraform holds the lock of the state, the Lease \"%s\"", lease_name);
+}
+
+/* Creates the Secret, or replaces it: ERR_EXISTS, ERR_CONFLICT. *ret: as it is then. */
+static int put(const struct run *run, const char *name, const struct value *object,
+               const struct value **ret, struct error *error)
+{
+    _cleanup_free_ char *user = run_user(run);
+    bool is_there = value_path(object, "metadata", "resourceVersion", NULL);
+    const struct kube_request request = {
+        .method = is_there ? "PUT" : "POST",
+        .ref = {&kube_secrets, run->subject.key.namespace_name, is_there ? name : NULL, NULL},
+        .body = object,
+        .impersonate = user,
+        .for_tenant = true,
+        .timeout = TIMEOUT,
+        .cancel = run->cancel,
+        .complete_once_sent = true,
+        .permit = run->context->permit,
+    };
+
+    return kube_do(run->context->client, &request, ret, error);
 }
 
 static int replace(const struct run *run, struct runtime *runtime, struct written *written,
@@ -329,7 +360,7 @@ static int replace(const struct run *run, struct runtime *runtime, struct writte
     r = make_file(run, runtime, written, records, &mark, &data, error);
     if (r >= 0) {
         object = next_object(run, written, &data, &mark, count_resources(runtime, records));
-        r = spec_secret_put(run, written->name, object, TIMEOUT, &written->now, error);
+        r = put(run, written->name, object, &written->now, error);
     }
     buf_done(&data);
     return r;
@@ -386,12 +417,7 @@ static int bring_up_to_date(const struct run *run, struct runtime *runtime, stru
 /* Of which State the file is, and where. */
 static char *file_of(struct ledger *ledger, const char *name)
 {
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-
-    ledger_head(ledger, &arena, &head);
-    arena_done(&arena);
-    return str_printf("%" PRIu64 " of %s", head.serial, name);
+    return str_printf("%" PRIu64 " of %s", run_state_numbers(ledger).serial, name);
 }
 
 static char *version_of(const char *file, const struct value *secret)
@@ -408,7 +434,7 @@ static bool is_as_known(const struct run *run, const char *file, const char *nam
     _cleanup_value_ const struct value *secret = NULL;
 
     if (!known || !str_has_prefix(known, file) ||
-        spec_secret_get(run, &kube_secrets, name, KUBE_METADATA, TIMEOUT, &secret, NULL) < 0)
+        get(run, &kube_secrets, name, KUBE_METADATA, &secret, NULL) < 0)
         return false;
     version = version_of(file, secret);
     return str_equal(version, known);
