@@ -108,7 +108,7 @@ def far(there):
     """A namespace of the other control plane."""
     name = there.new_namespace("far")
     yield name
-    there.delete_namespace(name)
+    there.leave_namespace(name)
 
 
 @pytest.fixture
