@@ -34,6 +34,10 @@ void source_watches_follow(struct source_watches *watches, const struct spec_key
  * count. A change that was seen meanwhile has the Spec reconciled again. */
 void source_watches_note(struct source_watches *watches, const struct spec_key *spec,
                          const struct spec_sources *sources);
+/* What was noted of the Spec's sources last, if their size was known: gives `sources`, which have
+ * just been parsed, their uids, digests and size. They may have changed since. */
+bool source_watches_recall(struct source_watches *watches, const struct spec_key *spec,
+                           struct spec_sources *sources);
 /* One has changed since. */
 bool source_watches_saw_change(struct source_watches *watches, const struct spec_key *spec);
 /* The Spec has no sources any more, or is gone. */

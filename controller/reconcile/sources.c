@@ -24,12 +24,12 @@ struct sources {
     struct desk_entry *entry; /* NULL: dropped */
     int64_t not_before;       /* ms, monotonic: the task's next stage begins */
 
-    struct run run; /* a copy: the attempt's is freed meanwhile */
+    bool is_recalled; /* what is read next is expected to be as it was before */
+    struct run run;   /* a copy: the attempt's is freed meanwhile */
     struct cancel *cancel;
     struct task *task;
 
     struct spec_sources list;
-    struct source_size size;
     char digest[HASH_HEX_SIZE];    /* of the contents; "": they could not be read */
     const struct value *resources; /* a reference */
     size_t memory;                 /* bytes that the resources take */
@@ -80,7 +80,7 @@ static int size_one(void *arg, struct spec_source *source, const struct buf *byt
     struct sources *sources = arg;
     struct error problem = {0};
 
-    if (source_text_measure(bytes->data, bytes->length, &sources->size, &problem) >= 0)
+    if (source_text_measure(bytes->data, bytes->length, &sources->list.size, &problem) >= 0)
         return 0;
     err_wrap(&problem, "%s", source->label);
     return err_copy(error, &problem);
@@ -88,7 +88,6 @@ static int size_one(void *arg, struct spec_source *source, const struct buf *byt
 
 static void size_all(struct sources *sources)
 {
-    sources->size = (struct source_size){0};
     sources->digest[0] = '\0';
     sources->r = spec_sources_read(sources->run.object, &sources->list, &sources->problem);
     if (sources->r >= 0)
@@ -130,6 +129,7 @@ static void read_all(struct sources *sources)
     if (sources->r >= 0)
         sources->r =
             source_resources_finish(&reading.resources, &sources->resources, &sources->problem);
+    sources->list.size = before.size;
     sources->memory = reading.resources.memory + value_memory(sources->resources);
     source_resources_done(&reading.resources);
     spec_sources_done(&before);
@@ -220,6 +220,23 @@ static void note(const struct attempt *attempt, const struct sources *sources)
         source_watches_note(attempt->run.context->source_watches, &attempt->object, &sources->list);
 }
 
+/* The sizes that the sources had are known, and are those of what is read next, or else it says
+ * that they changed. Before follow(). */
+static void recall(const struct attempt *attempt, struct sources *sources)
+{
+    struct source_watches *watches = attempt->run.context->source_watches;
+
+    if (spec_sources_read(sources->run.object, &sources->list, NULL) < 0 ||
+        !source_watches_recall(watches, &attempt->object, &sources->list)) {
+        spec_sources_done(&sources->list);
+        return;
+    }
+    spec_sources_digest(&sources->list, &sources->run, sources->digest);
+    sources->read_at = now_of(sources);
+    sources->stage = SIZED;
+    sources->is_recalled = true;
+}
+
 static void begin(struct attempt *attempt)
 {
     const struct run *run = &attempt->run;
@@ -238,9 +255,12 @@ static void begin(struct attempt *attempt)
     run_read_policy(&sources->run);
     sources->task = task_new(run->context->executor, &sources->run.subject.key, work, sources);
     attempt->sources = sources;
+    if (!is_preview(attempt) && !attempt->operation)
+        recall(attempt, sources);
     if (!is_preview(attempt))
         follow(attempt);
-    task_poke(sources->task);
+    if (sources->stage == SIZING)
+        task_poke(sources->task);
 }
 
 static void go_on(struct sources *sources, enum stage stage, int64_t not_before)
@@ -254,6 +274,7 @@ static void go_on(struct sources *sources, enum stage stage, int64_t not_before)
 
 static void size_again(struct sources *sources, int64_t not_before)
 {
+    sources->is_recalled = false;
     err_clear(&sources->problem);
     spec_sources_done(&sources->list);
     go_on(sources, SIZING, not_before);
@@ -266,6 +287,7 @@ static int give_up(struct attempt *attempt, struct error *error)
     int r = err_copy(error, &sources->problem);
 
     str_copy(attempt->run.sources_digest, HASH_HEX_SIZE, sources->digest);
+    sources->list.size = (struct source_size){0}; /* it is not to be expected again */
     note(attempt, sources);
     sources_drop(sources);
     return r;
@@ -277,14 +299,15 @@ static int reserve(struct attempt *attempt, struct error *error)
     struct sources *sources = attempt->sources;
     size_t most = desk_budget_of(attempt->entry)->config.bytes;
 
-    if (most && sources->size.memory > most) {
+    if (most && sources->list.size.memory > most) {
         sources->r = err_set(&sources->problem, ERR_TOO_LARGE, "TooLarge",
                              "resourcesFrom: the sources may take %zu MiB of memory, of at most "
                              "%zu MiB (--operation-memory)",
-                             sources->size.memory >> 20, most >> 20);
+                             sources->list.size.memory >> 20, most >> 20);
         return give_up(attempt, error);
     }
-    return attempt_reserve(attempt, sources->size.memory) ? SOURCES_UNDER_WAY : SOURCES_NEED_MEMORY;
+    return attempt_reserve(attempt, sources->list.size.memory) ? SOURCES_UNDER_WAY
+                                                               : SOURCES_NEED_MEMORY;
 }
 
 static int on_sized(struct attempt *attempt, struct error *error)
@@ -345,14 +368,14 @@ int sources_gather(struct attempt *attempt, struct error *error)
     }
     if (!sources) {
         begin(attempt);
-        return SOURCES_UNDER_WAY;
+        sources = attempt->sources;
     }
     stage = stage_of(sources);
     if (stage == SIZED)
         return on_sized(attempt, error);
     if (stage != READ)
         return SOURCES_UNDER_WAY;
-    if (sources->r == ERR_CONFLICT) {
+    if (sources->r == ERR_CONFLICT || (sources->r < 0 && sources->is_recalled)) {
         size_again(sources, 0);
         return SOURCES_UNDER_WAY;
     }
