@@ -36,6 +36,7 @@ struct watch {
     struct strmap names; /* struct named */
     size_t n_followers;
     bool is_synced;
+    bool has_failed; /* and nothing was shown since */
     struct kube_watch *watch;
 };
 
@@ -126,6 +127,7 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
     struct follower *each;
 
     (void)error;
+    watch->has_failed = event == KUBE_WATCH_ERROR;
     if (event == KUBE_WATCH_SYNCED) {
         watch->is_synced = true;
         note_listed(watch);
@@ -391,6 +393,23 @@ bool source_watches_saw_change(struct source_watches *watches, const struct spec
     LOCKED(&watches->lock);
     follow = find_follow(watches, spec);
     return follow && follow->has_changed;
+}
+
+bool source_watches_are_whole(struct source_watches *watches, const char *key)
+{
+    const struct follow *follow;
+
+    if (!watches)
+        return true;
+    LOCKED(&watches->lock);
+    follow = strmap_get(&watches->follows, key);
+    for (size_t i = 0; follow && i < follow->count; i++) {
+        const struct watch *watch = follow->followers[i].watch;
+
+        if (!watch || !watch->is_synced || watch->has_failed)
+            return false;
+    }
+    return true;
 }
 
 void source_watches_forget(struct source_watches *watches, const struct spec_key *spec)
