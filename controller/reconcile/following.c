@@ -2,6 +2,7 @@
 
 #include "controller/desk/following.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/source_watches.h"
 #include "engine/base/str.h"
 #include "runtimes/io/random.h"
 
@@ -40,14 +41,20 @@ void following_end(struct attempt *attempt)
 
 /* ---- Settling ---- */
 
+/* What these name is read at each check. */
+static bool reads_others(const struct run *run)
+{
+    const struct value *spec = value_get(run_source(run), "spec");
+
+    return value_get(spec, "contextFrom") || value_get(spec, "secretStore");
+}
+
 /* All that the Spec has tells what others do to it. */
 static bool is_all_followed(const struct attempt *attempt)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
-    const struct value *spec = value_get(run_source(&attempt->run), "spec");
 
-    /* What these name is read at each check. */
-    if (!plan || value_get(spec, "contextFrom") || value_get(spec, "secretStore"))
+    if (!plan || reads_others(&attempt->run))
         return false;
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
@@ -97,12 +104,20 @@ void following_settle(struct attempt *attempt, int64_t drift_wait)
     _cleanup_free_ char *fight =
         corrections_fight(run_corrections(run), run->policy.interval, context_now(run->context));
     const struct desk_rest rest = {.is_followed = attempt->apply.is_followed && !fight,
+                                   .ignores_drift = is_disabled && !reads_others(run),
                                    .interval = run->policy.interval,
-                                   .verify_at = next_verification(attempt),
+                                   .verify_at = is_disabled ? 0 : next_verification(attempt),
                                    .drift_wait = drift_wait};
 
-    if (run->knows_drift && !is_disabled)
+    if (run->knows_drift)
         desk_set_rest(attempt->entry, &rest);
+}
+
+/* Whether each change of what it is read from, besides the Spec itself, is told. */
+static bool is_read_whole(const struct reconcile_context *context, const char *key)
+{
+    return source_watches_are_whole(context->source_watches, key) &&
+           source_watches_are_whole(context->secret_watches, key);
 }
 
 bool following_rests(const struct reconcile_context *context, const char *key,
@@ -110,7 +125,7 @@ bool following_rests(const struct reconcile_context *context, const char *key,
 {
     int64_t after;
 
-    if (!desk_is_at_rest(context->desk, key, &after))
+    if (!desk_is_at_rest(context->desk, key, is_read_whole(context, key), &after))
         return false;
     *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .after = after};
     return true;

@@ -43,7 +43,7 @@ static int size_one(void *arg, struct spec_source *source, const struct buf *byt
     struct source_reading *sources = arg;
     struct error problem = {0};
 
-    if (source_text_measure(bytes->data, bytes->length, &sources->size, &problem) >= 0)
+    if (source_text_measure(bytes->data, bytes->length, &sources->list.size, &problem) >= 0)
         return 0;
     err_wrap(&problem, "%s", source->label);
     return err_copy(error, &problem);
@@ -51,7 +51,6 @@ static int size_one(void *arg, struct spec_source *source, const struct buf *byt
 
 static void size_all(struct source_reading *sources)
 {
-    sources->size = (struct source_size){0};
     sources->digest[0] = '\0';
     sources->r = spec_sources_read(sources->run.object, &sources->list, &sources->problem);
     if (sources->r >= 0)
@@ -93,6 +92,7 @@ static void read_all(struct source_reading *sources)
     if (sources->r >= 0)
         sources->r =
             source_resources_finish(&reading.resources, &sources->resources, &sources->problem);
+    sources->list.size = before.size;
     sources->memory = reading.resources.memory + value_memory(sources->resources);
     source_resources_done(&reading.resources);
     spec_sources_done(&before);

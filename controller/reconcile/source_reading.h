@@ -26,12 +26,12 @@ struct source_reading {
     struct desk_entry *entry; /* NULL: dropped */
     int64_t not_before;       /* ms, monotonic: the task's next stage begins */
 
-    struct run run; /* a copy: the attempt's is freed meanwhile */
+    bool is_recalled; /* what is read next is expected to be as it was before */
+    struct run run;   /* a copy: the attempt's is freed meanwhile */
     struct cancel *cancel;
     struct task *task;
 
     struct spec_sources list;
-    struct source_size size;
     char digest[HASH_HEX_SIZE];    /* of the contents; "": they could not be read */
     const struct value *resources; /* a reference */
     size_t memory;                 /* bytes that the resources take */

@@ -27,16 +27,37 @@ static void note(const struct attempt *attempt, const struct source_reading *sou
         source_watches_note(attempt->run.context->source_watches, &attempt->object, &sources->list);
 }
 
+/* The sizes that the sources had are known, and are those of what is read next, or else it says
+ * that they changed. Before follow(). */
+static void recall(const struct attempt *attempt, struct source_reading *sources)
+{
+    struct source_watches *watches = attempt->run.context->source_watches;
+
+    if (spec_sources_read(sources->run.object, &sources->list, NULL) < 0 ||
+        !source_watches_recall(watches, &attempt->object, &sources->list)) {
+        spec_sources_done(&sources->list);
+        return;
+    }
+    spec_sources_digest(&sources->list, &sources->run, sources->digest);
+    sources->read_at = context_monotonic(attempt->run.context);
+    sources->stage = SOURCES_SIZED;
+    sources->is_recalled = true;
+}
+
 static void begin(struct attempt *attempt)
 {
     attempt->sources = source_reading_new(&attempt->run, attempt->entry);
+    if (!is_preview(attempt) && !attempt->operation)
+        recall(attempt, attempt->sources);
     if (!is_preview(attempt))
         follow(attempt);
-    source_reading_go_on(attempt->sources, SOURCES_SIZING, 0);
+    if (!attempt->sources->is_recalled)
+        source_reading_go_on(attempt->sources, SOURCES_SIZING, 0);
 }
 
 static void size_again(struct source_reading *sources, int64_t not_before)
 {
+    sources->is_recalled = false;
     err_clear(&sources->problem);
     spec_sources_done(&sources->list);
     source_reading_go_on(sources, SOURCES_SIZING, not_before);
@@ -49,6 +70,7 @@ static int give_up(struct attempt *attempt, struct error *error)
     int r = err_copy(error, &sources->problem);
 
     str_copy(attempt->run.sources_digest, HASH_HEX_SIZE, sources->digest);
+    sources->list.size = (struct source_size){0}; /* it is not to be expected again */
     note(attempt, sources);
     source_reading_drop(sources);
     return r;
@@ -60,14 +82,15 @@ static int reserve(struct attempt *attempt, struct error *error)
     struct source_reading *sources = attempt->sources;
     size_t most = desk_budget_of(attempt->entry)->config.bytes;
 
-    if (most && sources->size.memory > most) {
+    if (most && sources->list.size.memory > most) {
         sources->r = err_set(&sources->problem, ERR_TOO_LARGE, "TooLarge",
                              "resourcesFrom: the sources may take %zu MiB of memory, of at most "
                              "%zu MiB (--operation-memory)",
-                             sources->size.memory >> 20, most >> 20);
+                             sources->list.size.memory >> 20, most >> 20);
         return give_up(attempt, error);
     }
-    return attempt_reserve(attempt, sources->size.memory) ? SOURCES_UNDER_WAY : SOURCES_NEED_MEMORY;
+    return attempt_reserve(attempt, sources->list.size.memory) ? SOURCES_UNDER_WAY
+                                                               : SOURCES_NEED_MEMORY;
 }
 
 static int on_sized(struct attempt *attempt, struct error *error)
@@ -122,14 +145,14 @@ int sources_gather(struct attempt *attempt, struct error *error)
     }
     if (!sources) {
         begin(attempt);
-        return SOURCES_UNDER_WAY;
+        sources = attempt->sources;
     }
     stage = source_reading_stage(sources);
     if (stage == SOURCES_SIZED)
         return on_sized(attempt, error);
     if (stage != SOURCES_READ)
         return SOURCES_UNDER_WAY;
-    if (sources->r == ERR_CONFLICT) {
+    if (sources->r == ERR_CONFLICT || (sources->r < 0 && sources->is_recalled)) {
         size_again(sources, 0);
         return SOURCES_UNDER_WAY;
     }

@@ -137,7 +137,7 @@ int spec_source_read(const struct run *run, struct spec_source *source, int64_t 
     _cleanup_value_ const struct value *object = NULL;
     int r = load(run, source, deadline, &object, error);
 
-    source->is_absent = r == ERR_INVALID && !object;
+    source->is_absent = r == ERR_INVALID; /* as say_why() has it; nothing else is invalid yet */
     if (r < 0)
         return r;
     if (!take_bytes(source, object, ret))
