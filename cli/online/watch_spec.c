@@ -129,12 +129,7 @@ static void emit_row(struct watcher *watcher, const struct value *spec, const st
     add_time(b);
     add_member(b, "type", "Resource");
     add_spec_members(b, spec);
-    add_member(b, "id", row->id);
-    add_member(b, "action", row->action);
-    add_member(b, "outcome", row->outcome);
-    add_member(b, "reason", row->reason);
-    add_member(b, "message", row->message);
-    add_member(b, "duration", row->duration);
+    row_add_members(b, row);
     emit(watcher, b);
 }
 

@@ -85,6 +85,14 @@ static int write_spec(struct attempt *attempt, const char *message, const char *
     return r;
 }
 
+/* Whether the Release tells, while it goes on, what became of each resource: not where that would
+ * be a large write again and again. */
+static bool tells_results(const struct attempt *attempt, bool is_working)
+{
+    return is_working && operation_progress(attempt->operation).total <= PROGRESS_RESULTS &&
+           !value_get(attempt->release->status, "planRef");
+}
+
 /* summary: in place of the message, in a column; NULL: the message. */
 static int write_release(struct attempt *attempt, bool is_working, const char *message,
                          const char *summary, struct error *error)
@@ -98,7 +106,9 @@ static int write_release(struct attempt *attempt, bool is_working, const char *m
         .verdict = &verdict,
         .summary = summary,
     };
+    struct operation_results results = {0};
     bool is_new;
+    int r;
 
     if (!attempt->release)
         return 0;
@@ -108,8 +118,14 @@ static int write_release(struct attempt *attempt, bool is_working, const char *m
         return 0;
     if (is_new && is_working)
         report.plan = operation_get_plan(attempt->operation);
-    return release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
-                         error);
+    if (tells_results(attempt, is_working))
+        operation_results(attempt->operation, &results);
+    if (results.count)
+        report.results = &results;
+    r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
+                      error);
+    operation_results_done(&results);
+    return r;
 }
 
 static size_t count_ended(struct attempt *attempt)

@@ -17,7 +17,7 @@
  *   secrets.c       what the references to secrets lead to, and their marks in State
  *   recall.c        rebuilds State that is gone, or older than the Spec
  *   redact.c        hides secrets in the texts of runtimes
- *   results.c       the result of each change, and of the whole
+ *   results.c       the result of each change, and of the whole;  waits.c: what each waits for
  *   memory.c        the memory that an operation holds
  */
 #ifndef ENGINE_OPERATION_PRIVATE_H

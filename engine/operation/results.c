@@ -311,6 +311,7 @@ void operation_results(struct operation *operation, struct operation_results *re
         if (from->error)
             ret->items[i].error = memcpy(arena_alloc(&ret->arena, size), from->error, size);
     }
+    operation_find_waits(operation, ret->items);
     pthread_mutex_unlock(&operation->lock);
 }
 
