@@ -128,6 +128,17 @@ static bool is_group(const struct cli *cli, const char *word)
     return false;
 }
 
+/* What other tools call it. */
+static const struct {
+    const char *word, *here;
+} elsewhere[] = {
+    {"get", "status"},        {"list", "status"},    {"ls", "status"},
+    {"describe", "status"},   {"plan", "preview"},   {"template", "convert"},
+    {"undo", "rollback"},     {"sync", "reconcile"}, {"refresh", "reconcile"},
+    {"lint", "validate"},     {"import", "convert"}, {"pause", "suspend"},
+    {"uninstall", "destroy"}, {"delete", "destroy"}, {"logs", "status NAME --events"},
+};
+
 static int unknown_command(const struct cli *cli, struct error *error)
 {
     const char *word = cli->arguments[0];
@@ -141,6 +152,9 @@ static int unknown_command(const struct cli *cli, struct error *error)
     similar_begin(&similar, word);
     for (size_t i = 0; i < cli->n_commands; i++)
         similar_offer(&similar, cli->commands[i].name);
+    for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+        if (str_equal(elsewhere[i].word, word))
+            similar.found = elsewhere[i].here;
     invalid(error, "UnknownCommand", "there is no command \"%s\"", word);
     err_hint(error, similar.found ? "kubectl kusion %s" : "kubectl kusion help", similar.found);
     return ERR_INVALID;
@@ -213,8 +227,10 @@ static int check_command(const struct parser *parser, struct error *error)
     if (cli->n_arguments < command->least)
         return invalid(error, "InvalidArgument", "%s needs %s", command->name, command->arguments);
     if (cli->n_arguments > command->most)
-        return invalid(error, "InvalidArgument", "%s: \"%s\" is one argument too many",
-                       command->name, cli->arguments[command->most]);
+        return invalid(error, "InvalidArgument", "%s: \"%s\" is one argument too many%s",
+                       command->name, cli->arguments[command->most],
+                       has_word(command->options, ' ', "filename") ? "; files are named with -f"
+                                                                   : "");
     return 0;
 }
 
@@ -241,7 +257,9 @@ int cli_parse(struct cli *cli, int argc, char **argv, struct error *error)
     cli->arguments = NEW_ARRAY(const char *, (size_t)argc + 1);
     for (; r == 0 && parser.at < argc; parser.at++)
         r = read_word(&parser, &has_ended, error);
-    if (r == 0)
+    if (r < 0)
+        find_command(cli, NULL); /* whose help is the one to read */
+    else
         r = find_command(cli, error);
     if (r == 0)
         r = check(&parser, error);

@@ -456,11 +456,29 @@ static void tell_connection(struct watcher *watcher, const struct snapshot *snap
     output_flush(&watcher->session->cli->err);
 }
 
-static int timed_out(const struct watcher *watcher, struct error *error)
+/* Neither the Spec's change nor the request. */
+static bool is_unseen(const struct watch_spec *watch, const struct value *spec,
+                      const struct value *request)
+{
+    const struct value *object = request ? request : spec;
+    int64_t wanted =
+        request ? object_int(request, 0, "metadata", "generation", NULL) : watch->generation;
+
+    return object_int(object, 0, "status", "observedGeneration", NULL) < wanted;
+}
+
+static int timed_out(const struct watcher *watcher, const struct value *spec,
+                     const struct value *request, struct error *error)
 {
     const struct target *target = watcher->watch->target;
     _cleanup_free_ char *time = duration_show(watcher->watch->timeout);
 
+    if (is_unseen(watcher->watch, spec, request)) {
+        err_set(error, ERR_TIMEOUT, "NotSeen", "%s/%s: no operator has seen it after %s",
+                target->namespace_name, target->name, time);
+        err_hint(error, "kubectl kusion doctor");
+        return ERR_TIMEOUT;
+    }
     err_set(error, ERR_TIMEOUT, "Timeout", "%s/%s: not there after %s; the operator goes on",
             target->namespace_name, target->name, time);
     err_hint(error, "kubectl kusion status %s -n %s", target->name, target->namespace_name);
@@ -515,7 +533,7 @@ static int loop(struct watcher *watcher, struct follow *follow, struct error *er
             return code;
         }
         if (follow_now() >= watcher->deadline)
-            return timed_out(watcher, error);
+            return timed_out(watcher, snapshot.spec, request, error);
         if (watcher->out->is_broken)
             return EXIT_ERROR;
     }
