@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/frame/command.h"
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
@@ -117,15 +118,18 @@ static void drop_arguments(struct cli *cli, size_t count)
     memmove(cli->arguments, cli->arguments + count, cli->n_arguments * sizeof(*cli->arguments));
 }
 
-static bool is_group(const struct cli *cli, const char *word)
+/* The second words of a group, "list, show"; empty: it is none. */
+static struct buf words_of(const struct cli *cli, const char *group)
 {
-    size_t length = strlen(word);
+    struct buf words = BUF_INIT;
+    size_t length = strlen(group);
 
     for (size_t i = 0; i < cli->n_commands; i++)
-        if (strncmp(cli->commands[i].name, word, length) == 0 &&
+        if (strncmp(cli->commands[i].name, group, length) == 0 &&
             cli->commands[i].name[length] == ' ')
-            return true;
-    return false;
+            buf_printf(&words, "%s%s", words.length ? ", " : "",
+                       cli->commands[i].name + length + 1);
+    return words;
 }
 
 /* What other tools call it. */
@@ -142,10 +146,11 @@ static const struct {
 static int unknown_command(const struct cli *cli, struct error *error)
 {
     const char *word = cli->arguments[0];
+    _cleanup_buf_ struct buf words = words_of(cli, word);
     struct similar similar;
 
-    if (is_group(cli, word)) {
-        invalid(error, "UnknownCommand", "%s needs a second word, which says what to do", word);
+    if (words.length) {
+        invalid(error, "UnknownCommand", "after %s comes one of: %s", word, words.data);
         err_hint(error, "kubectl kusion help");
         return ERR_INVALID;
     }

@@ -179,10 +179,10 @@ static int show_many(struct session *session, struct error *error)
         return r;
     if (specs.count || cli->options.output)
         show_specs(cli, &specs);
-    else if (place)
-        output_line(&cli->err, "There are no Specs in the namespace %s.", place);
     else
-        output_line(&cli->err, "There are no Specs.");
+        output_line(&cli->err, "There are no Specs%s%s%s.",
+                    cli->options.selector ? " with these labels" : "",
+                    place ? " in the namespace " : "", place ? place : "");
     return EXIT_DONE;
 }
 

@@ -228,12 +228,14 @@ static void draw(struct watcher *watcher, const struct snapshot *snapshot,
 
 /* ---- The end ---- */
 
+/* Ready of a suspended Spec stays that of the generation which was applied. */
 static bool is_current(const struct value *spec, int64_t generation)
 {
     const struct value *ready = condition_of(spec, "Ready");
 
     return object_int(spec, -1, "status", "observedGeneration", NULL) >= generation &&
-           value_int(value_get(ready, "observedGeneration"), -1) >= generation;
+           (value_int(value_get(ready, "observedGeneration"), -1) >= generation ||
+            str_equal(value_get_string(ready, "reason"), "Suspended"));
 }
 
 /* A plan waits, and has its verdict, which the operator has not seen yet: it is no news. */
