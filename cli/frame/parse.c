@@ -48,7 +48,10 @@ static int unknown_option(const char *name, size_t length, struct error *error)
     if (similar.found)
         return invalid(error, "UnknownOption", "there is no option --%s; did you mean --%s?", text,
                        similar.found);
-    return invalid(error, "UnknownOption", "there is no option --%s", text);
+    invalid(error, "UnknownOption", "there is no option --%s", text);
+    if (str_equal(text, "version"))
+        err_hint(error, "kubectl kusion version");
+    return ERR_INVALID;
 }
 
 static int read_long(struct parser *parser, const char *word, struct error *error)
