@@ -208,11 +208,12 @@ static void draw(struct watcher *watcher, const struct snapshot *snapshot,
     struct output *out = watcher->out;
     struct spec_view view = {.spec = snapshot->spec, .record = record, .rows = rows};
 
-    output_begin_frame(out);
+    if (is_last)
+        output_erase_frame(out);
+    else
+        output_begin_frame(out);
     if (!is_last)
         view.most = out->rows > 8 ? out->rows - 6 : 2;
-    if (is_last)
-        out->is_frame = false; /* whole, however long it is: nothing is drawn over it */
     spec_view_head(out, snapshot->spec, record);
     if (has_rows(record) || !record)
         spec_view_rows(out, &view);
@@ -221,9 +222,10 @@ static void draw(struct watcher *watcher, const struct snapshot *snapshot,
         output_line(out, "the API server does not answer: %s", snapshot->error.message);
     else if (!is_last)
         output_paint(out, STYLE_DIM, "ctrl-c leaves the operator at work"), output_end(out);
-    output_end_frame(out);
     if (is_last)
-        output_keep_frame(out);
+        output_flush(out);
+    else
+        output_end_frame(out);
 }
 
 /* ---- The end ---- */
