@@ -46,6 +46,27 @@ static bool lacks_unfinished(const struct attempt *attempt)
            run_unfinished(&attempt->run) != unfinished;
 }
 
+/* Whether the Release tells, while it goes on, what became of each resource: not where that would
+ * be a large write again and again. */
+static bool tells_results(const struct attempt *attempt)
+{
+    return attempt->progress.is_working &&
+           operation_progress(attempt->operation).total <= PROGRESS_RESULTS &&
+           !value_get(attempt->release->status, "planRef");
+}
+
+/* The Spec has counts instead of the results. */
+static int write_both(struct attempt *attempt, struct outcome *outcome,
+                      const struct operation_results *results, unsigned to, struct error *error)
+{
+    int r;
+
+    outcome->results = results->count ? results : NULL;
+    r = tell_outcome(attempt, outcome, to & TELL_RELEASE, error);
+    outcome->results = NULL;
+    return r < 0 ? r : tell_outcome(attempt, outcome, to & TELL_SPEC, error);
+}
+
 /* To the Release, where the attempt has one, and to the Spec, where spec_message is set. is_count:
  * nothing is new but how much is done. */
 static int write_progress(struct attempt *attempt, struct outcome *outcome, bool is_count,
@@ -54,6 +75,7 @@ static int write_progress(struct attempt *attempt, struct outcome *outcome, bool
     bool is_working = attempt->progress.is_working;
     enum release_operation operation = attempt->run.log.operation;
     const struct release *release = attempt->release;
+    struct operation_results results = {0};
     bool is_new;
     unsigned to = outcome->spec_message ? TELL_SPEC : 0;
     int r;
@@ -72,7 +94,10 @@ static int write_progress(struct attempt *attempt, struct outcome *outcome, bool
         outcome->objects = operation_progress(attempt->operation);
     if (is_working)
         outcome->unfinished = unfinished_of(attempt);
-    r = tell_outcome(attempt, outcome, to, error);
+    if (to & TELL_RELEASE && tells_results(attempt))
+        operation_results(attempt->operation, &results);
+    r = write_both(attempt, outcome, &results, to, error);
+    operation_results_done(&results);
     if (r >= 0 && outcome->spec_message)
         attempt->progress.is_untold = is_count;
     return r;

@@ -28,6 +28,7 @@
     1000 /* ms before it says what fails and is tried again, or what has had \
             no answer for so long; also while planning */
 #define PROGRESS_INTERVAL 30000 /* ms between two writes of what it waits for */
+#define PROGRESS_RESULTS  500   /* resources of which the Release tells each, while it goes on */
 
 /* A message. */
 #define PROGRESS_NO_MEMORY                                                                     \

@@ -36,7 +36,7 @@ struct report_source {
 };
 
 /* Release's results, {id, action, outcome, fields, omittedFields, message, reason, warnings,
- * startedAt, duration}.
+ * waitsFor, startedAt, duration}.
  * Where they do not fit, fields go first, then whole results. *ret_omitted: how many of these did
  * not fit. */
 const struct value *report_results(const struct report_source *source, size_t *ret_omitted);

@@ -449,7 +449,9 @@ static bool may_heal(const struct error *error)
            error->code != ERR_INVALID && error->code != ERR_TOO_LARGE;
 }
 
-static void note(struct run *run, const char *name, bool is_there, struct error *problem)
+/* lacks: resources that may exist, and that the file does not have; "": none. */
+static void note(struct run *run, const char *name, bool is_there, const char *lacks,
+                 struct error *problem)
 {
     struct run_written *written = &run->written;
     bool is_failure = problem->code;
@@ -460,7 +462,7 @@ static void note(struct run *run, const char *name, bool is_there, struct error 
     written->is_tried = true;
     str_copy(written->reason, sizeof(written->reason), is_failure ? problem->reason : "Written");
     written->message = is_failure ? str_new(problem->message)
-                       : is_there ? str_printf("Secret \"%s\" has the state file", name)
+                       : is_there ? str_printf("Secret \"%s\" has the state file%s", name, lacks)
                                   : str_new("there is nothing to write yet");
     written->status = is_failure ? "False" : "True";
     written->retry_after = is_failure && may_heal(problem) ? run->policy.retry_interval : 0;
@@ -472,12 +474,45 @@ static void note(struct run *run, const char *name, bool is_there, struct error 
                  problem->reason, "error", problem->message, NULL);
 }
 
-static bool has_lost(const struct ledger_records *records)
+/* " without "ID" and 2 more, …"; "": it has all. */
+static char *show_lacks(const struct runtime *runtime, const struct ledger_records *records)
+{
+    const struct record *first = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < records->count; i++) {
+        const struct record *record = records->items[i];
+
+        if (record->status != RECORD_CREATING || !str_equal(record->type, runtime->ops->type))
+            continue;
+        first = first ? first : record;
+        count++;
+    }
+    return !first ? str_new("")
+           : count == 1
+               ? str_printf(", without \"%s\": it is not known if that was created", first->id)
+               : str_printf(", without \"%s\" and %zu more: it is not known if these were created",
+                            first->id, count - 1);
+}
+
+static const struct record *find_lost(const struct ledger_records *records)
 {
     for (size_t i = 0; i < records->count; i++)
         if (records->items[i]->lost_revision)
-            return true;
-    return false;
+            return records->items[i];
+    return NULL;
+}
+
+/* The file may be what they are restored from. */
+static void leave(struct run *run, const char *name, const struct record *lost)
+{
+    struct error problem = {0};
+
+    err_set(&problem, ERR_INVALID, "StateLost",
+            "it is left as it is until it is settled what became of \"%s\", of which State has "
+            "lost what it knew",
+            lost->id);
+    note(run, name, true, "", &problem);
 }
 
 bool spec_export_is_wanted(const struct run *run)
@@ -491,7 +526,8 @@ int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct er
     struct runtime *runtime = spec_secret_runtime(run);
     _cleanup_(written_done) struct written written = {.name = spec_secret_of(run, "to").name,
                                                       .data = BUF_INIT};
-    _cleanup_free_ char *file = NULL, *known = NULL;
+    _cleanup_free_ char *file = NULL, *known = NULL, *lacks = NULL;
+    const struct record *lost;
     struct ledger_records records;
     struct error problem = {0};
     int r;
@@ -499,13 +535,17 @@ int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct er
     if (!spec_export_is_wanted(run))
         return 0;
     file = file_of(ledger, written.name);
-    if (is_check && is_as_known(run, file, written.name)) {
-        note(run, written.name, true, &problem);
+    records = ledger_records(ledger);
+    lacks = show_lacks(runtime, &records);
+    lost = find_lost(&records);
+    if (lost) {
+        leave(run, written.name, lost);
+        ledger_records_done(&records);
         return 0;
     }
-    records = ledger_records(ledger);
-    if (has_lost(&records)) { /* the file may be what they are restored from */
+    if (is_check && is_as_known(run, file, written.name)) {
         ledger_records_done(&records);
+        note(run, written.name, true, lacks, &problem);
         return 0;
     }
     r = bring_up_to_date(run, runtime, &written, &records, &problem);
@@ -514,6 +554,6 @@ int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct er
         known = version_of(file, written.now ? written.now : written.object);
     desk_note_exported(run->context->desk, &run->subject.key, known);
     if (problem.code != ERR_CANCELLED && problem.code != ERR_FENCED)
-        note(run, written.name, r != NOTHING, &problem);
+        note(run, written.name, r != NOTHING, lacks, &problem);
     return written.is_put_off ? err_copy(error, &problem) : 0;
 }
