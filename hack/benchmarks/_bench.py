@@ -233,6 +233,12 @@ class Readiness:
         return self._at[name]
 
 
+def client_go(plane, *arguments, text=None):
+    """What client_go.go prints."""
+    return json.loads(subprocess.run([ROOT / "build/bench/client_go", *arguments], check=True, stdout=subprocess.PIPE,
+                                     text=True, input=text, env=os.environ | {"KUBECONFIG": str(plane.kubeconfig)}).stdout)
+
+
 def median(values):
     return round(statistics.median(values), 3)
 
