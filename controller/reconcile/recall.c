@@ -39,10 +39,9 @@ static bool is_inventory_whole(const struct run *run)
 
 bool recall_is_recorded(const struct reconcile_context *context, const char *type)
 {
-    for (size_t i = 0; i < context->n_runtimes; i++)
-        if (str_equal(context->runtimes[i]->ops->type, type))
-            return context->runtimes[i]->ops->flags & RUNTIME_IS_RECORDED;
-    return false;
+    const struct runtime *runtime = runtime_find(context->runtimes, context->n_runtimes, type);
+
+    return runtime && runtime->ops->flags & RUNTIME_IS_RECORDED;
 }
 
 bool recall_names_recorded(const struct run *run)
