@@ -16,6 +16,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/process_private.h"
@@ -374,12 +375,11 @@ bool process_wait_end(struct process *process, int64_t deadline)
 {
     struct processes *all = process->all;
     bool ended;
+    LOCKED(&all->lock);
 
-    pthread_mutex_lock(&all->lock);
     while (!(ended = process->phase == PROCESS_ENDED) &&
            system_clock.monotonic(&system_clock) < deadline)
         system_clock.wait(&system_clock, &all->changed, &all->lock, deadline);
-    pthread_mutex_unlock(&all->lock);
     return ended;
 }
 
