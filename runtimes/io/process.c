@@ -41,7 +41,6 @@ struct process {
     size_t n_errors;
     bool has_fatal_words, has_panicked;
     int status; /* of wait() */
-    bool has_waiter;
 
     /* The thread's. */
     struct spawned child; /* descriptors: -1 when closed */
