@@ -47,10 +47,17 @@ void following_end(struct attempt *attempt)
 
 /* ---- Settling ---- */
 
+static const struct runtime_ops *ops_of(const struct reconcile_context *context, const char *type)
+{
+    for (size_t i = 0; i < context->n_runtimes; i++)
+        if (str_equal(context->runtimes[i]->ops->type, type))
+            return context->runtimes[i]->ops;
+    return NULL;
+}
+
 /* All that the Spec has tells what others do to it. */
 static bool is_all_followed(const struct attempt *attempt)
 {
-    const struct reconcile_context *context = attempt->run.context;
     const struct plan *plan = operation_get_plan(attempt->operation);
     const struct value *spec = value_get(run_source(&attempt->run), "spec");
 
@@ -59,10 +66,9 @@ static bool is_all_followed(const struct attempt *attempt)
         return false;
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
-        const struct runtime *runtime =
-            runtime_find(context->runtimes, context->n_runtimes, change->type);
+        const struct runtime_ops *ops = ops_of(attempt->run.context, change->type);
 
-        if (change->is_only_read || !runtime || !runtime->ops->follow)
+        if (change->is_only_read || !ops || !ops->follow)
             return false;
     }
     return true;

@@ -39,9 +39,10 @@ static bool is_inventory_whole(const struct run *run)
 
 bool recall_is_recorded(const struct reconcile_context *context, const char *type)
 {
-    const struct runtime *runtime = runtime_find(context->runtimes, context->n_runtimes, type);
-
-    return runtime && runtime->ops->flags & RUNTIME_IS_RECORDED;
+    for (size_t i = 0; i < context->n_runtimes; i++)
+        if (str_equal(context->runtimes[i]->ops->type, type))
+            return context->runtimes[i]->ops->flags & RUNTIME_IS_RECORDED;
+    return false;
 }
 
 bool recall_names_recorded(const struct run *run)
