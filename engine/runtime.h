@@ -47,6 +47,9 @@ struct runtime {
     const struct runtime_ops *ops; /* first member of every implementation */
 };
 
+/* The one of a type; NULL: there is none. */
+struct runtime *runtime_find(struct runtime *const *runtimes, size_t n, const char *type);
+
 struct runtime_session;
 struct runtime_subscription;
 struct runtime_following;
@@ -301,6 +304,13 @@ enum {
     RUNTIME_CREATES_BLINDLY = 1 << 1,
 };
 
+/* Who may see a resource as a Spec has it. */
+enum runtime_exposure {
+    EXPOSURE_SECRET, /* who may see secrets: it may have some in clear */
+    EXPOSURE_SPEC,   /* who may see the Spec */
+    EXPOSURE_VIEWED, /* who may view what is in the Spec's namespace: its object is there */
+};
+
 /* What tells the documents of one world apart: who reads two of the same lineage takes the one with
  * the higher serial for the newer one. */
 struct runtime_mark {
@@ -374,6 +384,9 @@ struct runtime_ops {
     const struct spec_checks *check;
     const struct runtime_foreign *foreign;   /* NULL: there is no such document */
     const struct runtime_follow_ops *follow; /* NULL: what others do is found by checks alone */
+    /* NULL: EXPOSURE_SECRET. written: the attributes as the Spec has them, perhaps not valid, or
+     * NULL. namespace_name: the Spec's. Pure. */
+    enum runtime_exposure (*exposure)(const struct value *written, const char *namespace_name);
     /* May be NULL. Adds the order that follows from the kinds of resources (relations.h). No I/O.
      * */
     int (*relate)(struct runtime *runtime, const struct runtime_scope *scope,

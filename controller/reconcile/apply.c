@@ -90,7 +90,7 @@ static int parse(struct attempt *attempt, struct error *error)
     recorded_digest(run->context, run_source(run), run->spec_digest);
     subject->spec_digest = run->spec_digest[0] ? run->spec_digest : NULL;
     if (run->hold.operation == RELEASE_APPLY && subject->spec_digest)
-        subject->resources = recorded_resources(run_source(run));
+        subject->resources = recorded_resources(run->context, run_source(run));
     subject->sources = run->hold.operation == RELEASE_APPLY ? run->sources : NULL;
     subject->to_revision = run->hold.to_revision;
     return 0;

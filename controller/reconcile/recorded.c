@@ -74,71 +74,60 @@ static const struct value *with(const struct value *object, const struct value *
 
 /* ---- What may be shown ---- */
 
-static const char *string_in(const struct value *resource, const char *member, const char *key)
+/* As its runtime says: others do not know which values of a resource are secret. */
+static enum runtime_exposure exposure_of(const struct reconcile_context *context,
+                                         const struct value *resource, const char *namespace_name)
 {
-    return value_string(value_path(resource, "attributes", member, key, NULL));
+    const struct runtime *runtime =
+        runtime_find(context->runtimes, context->n_runtimes, value_get_string(resource, "type"));
+
+    return runtime && runtime->ops->exposure
+               ? runtime->ops->exposure(value_get(resource, "attributes"), namespace_name)
+               : EXPOSURE_SECRET;
 }
 
-/* A Secret counts whatever is in it: it may be refused for values that are no text, and so on. Of
- * other runtimes, only they know which values are secret. */
-static bool is_secret(const struct value *resource)
+/* The least that any of the content has. A context may have credentials. */
+static enum runtime_exposure least_exposure(const struct reconcile_context *context,
+                                            const struct value *object, const struct value *content)
 {
-    return !str_equal(value_get_string(resource, "type"), "Kubernetes") ||
-           str_equal(string_in(resource, "kind", NULL), "Secret");
-}
-
-/* A context may have credentials. */
-static bool may_be_secret(const struct value *content)
-{
-    const struct value *resources = value_get(content, fields[0]);
-
-    if (value_get(content, SENSITIVE))
-        return true;
-    for (size_t i = 0; i < value_count(resources); i++)
-        if (is_secret(value_at(resources, i)))
-            return true;
-    return value_get(content, fields[1]) || value_get(content, fields[2]);
-}
-
-/* The role `view` of Kubernetes reads such objects: more people can read Releases than Specs. */
-static bool can_be_viewed(const struct value *resource, const char *namespace_name)
-{
-    static const char *const groups[] = {"apps/",   "autoscaling/",       "batch/",
-                                         "policy/", "networking.k8s.io/", NULL};
-    const char *version = string_in(resource, "apiVersion", NULL);
-    bool is_known = str_equal(version, "v1");
-
-    for (size_t i = 0; groups[i] && version; i++)
-        is_known = is_known || str_has_prefix(version, groups[i]);
-    return is_known && str_equal(string_in(resource, "metadata", "namespace"), namespace_name);
-}
-
-const struct value *recorded_resources(const struct value *object)
-{
-    _cleanup_value_ const struct value *content = content_of(object);
     const struct value *resources = value_get(content, fields[0]);
     const char *namespace_name = value_string(value_path(object, "metadata", "namespace", NULL));
+    enum runtime_exposure least = EXPOSURE_VIEWED;
+
+    if (value_get(content, SENSITIVE) || value_get(content, fields[1]) ||
+        value_get(content, fields[2]))
+        return EXPOSURE_SECRET;
+    for (size_t i = 0; i < value_count(resources); i++) {
+        enum runtime_exposure one = exposure_of(context, value_at(resources, i), namespace_name);
+
+        least = one < least ? one : least;
+    }
+    return least;
+}
+
+const struct value *recorded_resources(const struct reconcile_context *context,
+                                       const struct value *object)
+{
+    _cleanup_value_ const struct value *content = content_of(object);
     _cleanup_buf_ struct buf text;
 
     buf_init(&text, RECORDED_IN_RELEASE);
-    if (!content || may_be_secret(content))
+    if (!content || least_exposure(context, object, content) != EXPOSURE_VIEWED)
         return NULL;
-    for (size_t i = 0; i < value_count(resources); i++)
-        if (!can_be_viewed(value_at(resources, i), namespace_name))
-            return NULL;
-    json_write(&text, resources, JSON_COMPACT);
+    json_write(&text, value_get(content, fields[0]), JSON_COMPACT);
     return buf_overflowed(&text) ? NULL : value_path(object, "spec", fields[0], NULL);
 }
 
 /* ---- Documents ---- */
 
-static int encode(const struct value *object, struct document *ret, struct error *error)
+static int encode(const struct reconcile_context *context, const struct value *object,
+                  struct document *ret, struct error *error)
 {
     _cleanup_value_ const struct value *content = content_of(object);
     _cleanup_value_ const struct value *nothing = value_pack("{}");
     int r;
 
-    if (!may_be_secret(content))
+    if (least_exposure(context, object, content) != EXPOSURE_SECRET)
         return value_compress(content, &ret->open, error);
     r = value_compress(nothing, &ret->open, error);
     return r < 0 ? r : value_compress(content, &ret->secret, error);
@@ -169,7 +158,7 @@ int recorded_keep(const struct reconcile_context *context, const struct spec_key
 
     if (desk_recorded_was_kept(context->desk, spec, digest))
         return 0;
-    r = encode(object, &document, &problem);
+    r = encode(context, object, &document, &problem);
     if (r >= 0)
         r = ops->open(context->store, &name, STORE_WRITE, &call, &file, &problem);
     if (r >= 0)

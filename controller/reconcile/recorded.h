@@ -5,10 +5,10 @@
  * Spec's other fields say how the operator works; a rollback leaves them as they are.
  *
  * The Release of an Apply has the resources itself (release_head.resources) if they are short, are
- * all that is recorded, and are objects that the role `view` of Kubernetes reads, in the Spec's own
- * namespace: more people can read Releases than Specs. Else there is a document in the store
- * (DOCUMENT_SPEC): gzipped JSON, and secret if it may hold secrets in clear. Revisions with the
- * same content share a document. It goes with the last Release that names it (retention.h). The
+ * all that is recorded, and are objects that who views the Spec's namespace sees
+ * (runtime_ops.exposure): more people can read Releases than Specs. Else there is a document in the
+ * store (DOCUMENT_SPEC): gzipped JSON, and secret if it may hold secrets in clear. Revisions with
+ * the same content share a document. It goes with the last Release that names it (retention.h). The
  * Release of a Rollback always names a document.
  *
  * The digest of what is recorded is keyed, and of one Spec alone. The Release has it
@@ -37,7 +37,8 @@ void recorded_digest(const struct reconcile_context *context, const struct value
 
 /* The resources of the Spec, if its Release is to have them; borrowed. NULL: a document has them,
  * which recorded_keep() makes. */
-const struct value *recorded_resources(const struct value *object);
+const struct value *recorded_resources(const struct reconcile_context *context,
+                                       const struct value *object);
 
 /* Keeps what the Spec wants as the document of that digest, unless that is known to be kept. */
 int recorded_keep(const struct reconcile_context *context, const struct spec_key *spec,

@@ -277,13 +277,12 @@ enum operation_phase operation_wait(struct operation *operation)
 {
     const struct clock_source *clock = operation->config.clock;
     enum operation_phase phase;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
     while (operation->phase == OPERATION_PLANNING || operation->phase == OPERATION_RUNNING ||
            operation->phase == OPERATION_PARKED)
         clock->wait(clock, &operation->changed, &operation->lock, CLOCK_FOREVER);
     phase = operation->phase;
-    pthread_mutex_unlock(&operation->lock);
     return phase;
 }
 

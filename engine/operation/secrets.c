@@ -131,12 +131,11 @@ void operation_free_secrets(struct operation *operation)
 static const struct operation_secret *find_digest(struct operation *operation, const char *digest)
 {
     const struct operation_secret *found = NULL;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
     for (found = operation->first_secret; found; found = found->next)
         if (found->value && str_equal(found->digest, digest))
             break;
-    pthread_mutex_unlock(&operation->lock);
     return found;
 }
 

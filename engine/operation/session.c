@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 #include "engine/operation/private.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
 
 #define REOPEN_AFTER 1000 /* ms, from one open() that failed to the next */
 
@@ -20,6 +21,14 @@ void operation_make_bindings(struct operation *operation)
     operation->bindings = NEW_ARRAY(struct binding, operation->config.n_runtimes + 1);
     for (size_t i = 0; i < operation->config.n_runtimes; i++)
         operation->bindings[i].runtime = operation->config.runtimes[i];
+}
+
+struct binding *operation_binding(const struct operation *operation, const char *type)
+{
+    for (size_t i = 0; i < operation->config.n_runtimes; i++)
+        if (str_equal(operation->bindings[i].runtime->ops->type, type))
+            return &operation->bindings[i];
+    return NULL;
 }
 
 void operation_free_bindings(struct operation *operation)
@@ -117,11 +126,10 @@ struct runtime_call operation_call(struct operation *operation, struct slot *lar
 {
     struct runtime_call call = {
         .cancel = operation->cancel, .permit = operation->config.permit, .large = large};
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
     call.deadline = operation->active_at + operation->excused + operation->config.timeout;
     call.is_early = operation->stage == STAGE_PLANNING;
-    pthread_mutex_unlock(&operation->lock);
     return call;
 }
 
@@ -200,8 +208,8 @@ int operation_open_session(struct operation *operation, struct binding *binding,
 {
     struct runtime_call call = operation_call(operation, NULL);
     int r;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
     r = operation_wait_while(operation, &binding->is_opening, call.deadline, error);
     if (r >= 0 && is_open_due(operation, binding))
         open_session(operation, binding, &call);
@@ -209,7 +217,6 @@ int operation_open_session(struct operation *operation, struct binding *binding,
         *ret = binding->session;
     else if (r >= 0)
         r = err_copy(error, binding->error);
-    pthread_mutex_unlock(&operation->lock);
     return r;
 }
 

@@ -17,6 +17,8 @@ struct binding {
 /* The runtime of a node that has one. */
 const struct runtime_ops *operation_ops(const struct node *node);
 void operation_make_bindings(struct operation *operation);
+/* That of a type; NULL: there is no such runtime. */
+struct binding *operation_binding(const struct operation *operation, const char *type);
 void operation_free_bindings(struct operation *operation);
 /* References to operation_config.followings, and their end. */
 void operation_ref_followings(struct operation *operation,

@@ -7,6 +7,7 @@
 #include "engine/operation/private.h"
 #include "engine/operation/results.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
 #include "engine/value/json.h"
 
 /* A message names so many failures, and counts the rest. */
@@ -53,14 +54,13 @@ static bool is_failure(const struct operation_result *result)
 struct operation_progress operation_progress(struct operation *operation)
 {
     struct operation_progress progress = {0};
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
     progress.total = operation->results.count;
     for (size_t i = 0; i < progress.total; i++) {
         progress.done += operation->results.items[i].status == RESULT_SUCCEEDED;
         progress.failed += is_failure(&operation->results.items[i]);
     }
-    pthread_mutex_unlock(&operation->lock);
     return progress;
 }
 

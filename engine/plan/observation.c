@@ -1,6 +1,15 @@
 #include <stdlib.h>
 
+#include "engine/base/str.h"
 #include "engine/runtime.h"
+
+struct runtime *runtime_find(struct runtime *const *runtimes, size_t n, const char *type)
+{
+    for (size_t i = 0; i < n; i++)
+        if (str_equal(runtimes[i]->ops->type, type))
+            return runtimes[i];
+    return NULL;
+}
 
 void observation_done(struct observation *observation)
 {

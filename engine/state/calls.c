@@ -39,8 +39,8 @@ void calls_free(struct calls *calls)
 bool calls_begin(struct calls *calls, const char *id, int64_t now)
 {
     bool is_first;
+    LOCKED(&calls->lock);
 
-    pthread_mutex_lock(&calls->lock);
     is_first = !strmap_get(&calls->by_id, id);
     if (is_first) {
         struct call *call = NEW(struct call);
@@ -49,7 +49,6 @@ bool calls_begin(struct calls *calls, const char *id, int64_t now)
         call->since = now;
         strmap_put(&calls->by_id, call->id, call);
     }
-    pthread_mutex_unlock(&calls->lock);
     return is_first;
 }
 
@@ -69,13 +68,10 @@ void calls_end(struct calls *calls, const char *id)
 int64_t calls_since(struct calls *calls, const char *id)
 {
     const struct call *call;
-    int64_t since;
+    LOCKED(&calls->lock);
 
-    pthread_mutex_lock(&calls->lock);
     call = strmap_get(&calls->by_id, id);
-    since = call ? call->since : 0;
-    pthread_mutex_unlock(&calls->lock);
-    return since;
+    return call ? call->since : 0;
 }
 
 size_t calls_count(struct calls *calls)

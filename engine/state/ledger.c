@@ -44,12 +44,11 @@ struct ledger_records ledger_records(struct ledger *ledger)
 {
     struct ledger_records records = {0};
     const struct record *record;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
     records.items = NEW_ARRAY(const struct record *, state_count(ledger->state) + 1);
     for (size_t at = 0; (record = state_next(ledger->state, &at));)
         records.items[records.count++] = record_ref(record);
-    pthread_mutex_unlock(&ledger->lock);
     return records;
 }
 

@@ -3,6 +3,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
+#include "engine/threads/locked.h"
 
 struct store_call ledger_call(const struct ledger *ledger, enum permit_use use)
 {
@@ -252,12 +253,11 @@ void ledger_note_late(struct ledger *ledger, const struct error *why)
 int64_t ledger_late_for(struct ledger *ledger, char *ret, size_t size)
 {
     int64_t late = 0;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
     if (ledger->late_since)
         late = ledger_clock(ledger) - ledger->late_since;
     str_copy(ret, size, ledger->late_why ? ledger->late_why : "");
-    pthread_mutex_unlock(&ledger->lock);
     return late;
 }
 

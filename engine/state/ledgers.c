@@ -245,8 +245,8 @@ static int join(struct ledger *ledger, const struct ledger_opening *opening, boo
                 struct error *error)
 {
     int r = 0;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
     if (opening->epoch > ledger->epoch)
         ledger->epoch = opening->epoch;
     if (opening->spec_uid && !str_equal(ledger->spec_uid, opening->spec_uid)) {
@@ -262,7 +262,6 @@ static int join(struct ledger *ledger, const struct ledger_opening *opening, boo
     }
     if (r >= 0)
         r = ledger_check_epoch(ledger, opening->epoch, error);
-    pthread_mutex_unlock(&ledger->lock);
     return r;
 }
 
@@ -374,14 +373,11 @@ void ledger_was_removed(struct ledger *ledger)
 bool ledger_expects_state(struct ledger *ledger)
 {
     struct ledgers *ledgers = ledger->table;
-    bool is_expected;
+    LOCKED(&ledgers->lock);
 
-    pthread_mutex_lock(&ledgers->lock);
     if (!is_in_effect(ledgers))
         forget_awaited(ledgers);
-    is_expected = strmap_get(&ledgers->awaited, ledger->key_text);
-    pthread_mutex_unlock(&ledgers->lock);
-    return is_expected;
+    return strmap_get(&ledgers->awaited, ledger->key_text);
 }
 
 /* ---- All ---- */
@@ -409,9 +405,8 @@ static struct ledger **dirty_ledgers(struct ledgers *ledgers, size_t *ret_count)
  * outcome document counts as saved. */
 static bool retry_one(struct ledger *ledger, bool is_document_enough)
 {
-    bool dirty;
+    LOCKED(&ledger->lock);
 
-    pthread_mutex_lock(&ledger->lock);
     if (ledger->is_lost) {
         ledger_work_begin(ledger);
         ledger_write_outcomes(ledger, 0);
@@ -419,9 +414,7 @@ static bool retry_one(struct ledger *ledger, bool is_document_enough)
     } else {
         ledger_save_all(ledger, 0, NULL);
     }
-    dirty = is_document_enough ? ledger_has_unwritten_outcomes(ledger) : ledger_is_dirty(ledger);
-    pthread_mutex_unlock(&ledger->lock);
-    return dirty;
+    return is_document_enough ? ledger_has_unwritten_outcomes(ledger) : ledger_is_dirty(ledger);
 }
 
 static size_t retry_all(struct ledgers *ledgers, bool is_document_enough)

@@ -18,12 +18,6 @@ static const struct value *call_to_value(const struct record_call *call)
     return value_pack("{s:s?, s:I, s:I}", "id", call->id, "term", call->term, "until", call->until);
 }
 
-/* NULL for 0, which is not written. */
-static const struct value *number_if(int64_t number)
-{
-    return number ? value_pack("I", number) : NULL;
-}
-
 /* The digest has no key, and what it is of may contain secrets: keys of items, for example. It is
  * as secret as the attributes. */
 static const struct value *digest_to_value(const struct record *record)
@@ -40,7 +34,8 @@ const struct value *record_to_value(const struct record *record)
     _cleanup_value_ const struct value *digest = digest_to_value(record);
     _cleanup_value_ const struct value *done = record->is_done ? value_pack("b", 1) : NULL;
     _cleanup_value_ const struct value *read = record->is_only_read ? value_pack("b", 1) : NULL;
-    _cleanup_value_ const struct value *lost = number_if(record->lost_revision);
+    _cleanup_value_ const struct value *lost =
+        record->lost_revision ? value_pack("I", record->lost_revision) : NULL;
     _cleanup_value_ const struct value *own =
         value_pack("{s:s, s:s?, s:v?, s:v?, s:s?, s:v?, s:I, s:s, s:v?, s:v?, s:v?, s:v?}",
                    "status", statuses[record->status], "deposed", record->deposed, "result",

@@ -263,8 +263,8 @@ static void begin(struct walk *walk, int64_t now, struct walk_visit *ret)
 enum walk_state walk_next(struct walk *walk, int64_t now, struct walk_visit *ret, int64_t *ret_due)
 {
     enum walk_state state;
+    LOCKED(&walk->lock);
 
-    pthread_mutex_lock(&walk->lock);
     while (walk->parked.count && first_key(&walk->parked) <= now)
         make_ready_again(walk, first_parked(walk));
     if (walk->first_visits.count && now < CLOCK_FOREVER)
@@ -280,7 +280,6 @@ enum walk_state walk_next(struct walk *walk, int64_t now, struct walk_visit *ret
     } else {
         state = WALK_OVER;
     }
-    pthread_mutex_unlock(&walk->lock);
     return state;
 }
 
@@ -320,9 +319,8 @@ static void leave(struct walk *walk, struct node *node)
 bool walk_end_visit(struct walk *walk, const struct walk_visit *visit, enum walk_verdict verdict,
                     int64_t now)
 {
-    bool is_news;
+    LOCKED(&walk->lock);
 
-    pthread_mutex_lock(&walk->lock);
     leave(walk, &walk->nodes[visit->node]);
     if (verdict == WALK_PARKED) {
         park(walk, visit, now);
@@ -334,40 +332,34 @@ bool walk_end_visit(struct walk *walk, const struct walk_visit *visit, enum walk
         skip_dependents(walk, visit->node);
     }
     offer(walk, walk->nodes[visit->node].rank->group);
-    is_news = walk->first_offer || !walk->n_left;
-    pthread_mutex_unlock(&walk->lock);
-    return is_news;
+    return walk->first_offer || !walk->n_left;
 }
 
 bool walk_yield(struct walk *walk, uint32_t number)
 {
     struct node *node = &walk->nodes[number];
     struct group *group = node->rank->group;
-    bool is_news;
+    LOCKED(&walk->lock);
 
-    pthread_mutex_lock(&walk->lock);
     if (!node->has_yielded && group->yielded < walk->config.parallelism) {
         node->has_yielded = true;
         group->yielded++;
         group->under_way--;
         offer(walk, group);
     }
-    is_news = walk->first_offer;
-    pthread_mutex_unlock(&walk->lock);
-    return is_news;
+    return walk->first_offer;
 }
 
 bool walk_wake(struct walk *walk, uint32_t node)
 {
     bool was_parked;
+    LOCKED(&walk->lock);
 
-    pthread_mutex_lock(&walk->lock);
     was_parked = walk->nodes[node].phase == PARKED;
     walk->nodes[node].is_woken = true;
     if (was_parked)
         make_ready_again(walk, node);
     was_parked = was_parked && walk->first_offer;
-    pthread_mutex_unlock(&walk->lock);
     return was_parked;
 }
 

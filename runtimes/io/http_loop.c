@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/threads/locked.h"
 #include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 
@@ -103,14 +104,13 @@ bool task_submit(struct task *task)
 {
     struct http_loop *loop = task->loop;
     bool taken;
+    LOCKED(&loop->lock);
 
-    pthread_mutex_lock(&loop->lock);
     taken = !loop->closed;
     if (taken) {
         task->submitted = true;
         give_notice(task, TASK_BEGIN);
     }
-    pthread_mutex_unlock(&loop->lock);
     return taken;
 }
 

@@ -16,6 +16,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/process_private.h"
@@ -40,7 +41,6 @@ struct process {
     size_t n_errors;
     bool has_fatal_words, has_panicked;
     int status; /* of wait() */
-    bool has_waiter;
 
     /* The thread's. */
     struct spawned child; /* descriptors: -1 when closed */
@@ -374,12 +374,11 @@ bool process_wait_end(struct process *process, int64_t deadline)
 {
     struct processes *all = process->all;
     bool ended;
+    LOCKED(&all->lock);
 
-    pthread_mutex_lock(&all->lock);
     while (!(ended = process->phase == PROCESS_ENDED) &&
            system_clock.monotonic(&system_clock) < deadline)
         system_clock.wait(&system_clock, &all->changed, &all->lock, deadline);
-    pthread_mutex_unlock(&all->lock);
     return ended;
 }
 

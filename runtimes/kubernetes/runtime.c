@@ -3,16 +3,18 @@
 #include "engine/base/mem.h"
 #include "runtimes/kubernetes/change/step.h"
 #include "runtimes/kubernetes/objects/check.h"
+#include "runtimes/kubernetes/objects/object.h"
 #include "runtimes/kubernetes/objects/relate.h"
 #include "runtimes/kubernetes/session/following.h"
 #include "runtimes/kubernetes/session/setup.h"
 #include "runtimes/kubernetes/session/watches.h"
 
-const struct runtime_ops kube_runtime_ops = {
+static const struct runtime_ops kube_runtime_ops = {
     .type = KUBE_RUNTIME_TYPE,
     .free = kube_runtime_free,
     .check = &kube_checks,
     .follow = &kube_follow_ops,
+    .exposure = kube_object_exposure,
     .relate = kube_relate,
     .open = kube_session_open,
     .place = kube_session_place,

@@ -186,7 +186,7 @@ int tf_read(struct runtime_session *session, const struct runtime_target *target
             const struct runtime_call *call, struct runtime_outcome *ret, struct error *error)
 {
     _cleanup_(source_done) struct source source = {0};
-    _cleanup_(need_unref_p) struct need *need = NULL;
+    _cleanup_(need_free_p) struct need *need = NULL;
     _cleanup_free_ char *type = NULL;
     struct visit visit;
     struct error failure = {0};

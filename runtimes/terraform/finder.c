@@ -7,9 +7,9 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/terraform/finder_fetch.h"
 #include "runtimes/terraform/looks.h"
 #include "runtimes/terraform/recorded.h"
 
@@ -37,14 +37,6 @@ struct finder {
 static int64_t now(void)
 {
     return system_clock.monotonic(&system_clock);
-}
-
-void found_done(struct found *found)
-{
-    package_give_back(found->package);
-    free(found->version);
-    free(found->program);
-    *found = (struct found){0};
 }
 
 /* ---- Threads ---- */
@@ -77,12 +69,11 @@ static int open_cache(struct finder *finder, struct cache **ret, struct error *e
 {
     const struct finder_config *config = &finder->config;
     int r = 0;
+    LOCKED(&finder->opening);
 
-    pthread_mutex_lock(&finder->opening);
     if (!finder->cache)
         r = cache_new(config->cache, config->cache_bytes, &finder->cache, error);
     *ret = finder->cache;
-    pthread_mutex_unlock(&finder->opening);
     return r;
 }
 

@@ -19,29 +19,10 @@
 #ifndef RUNTIMES_TERRAFORM_FINDER_H
 #define RUNTIMES_TERRAFORM_FINDER_H
 
+#include "runtimes/terraform/finder_fetch.h"
 #include "runtimes/terraform/known.h"
-#include "runtimes/terraform/lock_file.h"
-#include "runtimes/terraform/package/cache.h"
-#include "runtimes/terraform/remote.h"
-#include "runtimes/terraform/source.h"
 
 struct finder;
-
-/* Borrowed; lives longer. */
-struct finder_config {
-    const char *mirror;         /* mirror.h; NULL: none */
-    const char *network_mirror; /* network_mirror.h; NULL: none */
-    struct remote_config remote;
-    const struct lock_file *locked; /* NULL: none */
-    const char *cache;          /* an absolute path */
-    uint64_t cache_bytes;
-    int64_t patience;           /* ms that a caller waits at most; 0: 15 s */
-    /* Gives back copies that are in use, but need not be, so that a package of so many bytes has
-     * room. False: they are not enough, and none was. By a thread of the finder, without a lock.
-     * NULL: there are none. */
-    bool (*make_room)(void *arg, struct cache *cache, uint64_t bytes);
-    void *arg;
-};
 
 /* Nothing is started yet. */
 struct finder *finder_new(const struct finder_config *config);
@@ -50,15 +31,6 @@ struct finder *finder_new(const struct finder_config *config);
 void finder_stop(struct finder *finder);
 /* When all that was found is given back. Accepts NULL. */
 void finder_free(struct finder *finder);
-
-/* A provider that is ready to run. */
-struct found {
-    struct package *package;
-    char *version;
-    char *program; /* an absolute path in the package */
-    bool is_locked; /* the lock file lists its hash */
-};
-void found_done(struct found *found); /* accepts one that is all zeroes */
 
 /* Who looks for what. Borrowed. */
 struct finder_ask {

@@ -21,6 +21,14 @@
 #define LOCK_FILE "the file of --terraform-lock-file"
 #define MIRROR    "the mirror"
 
+void found_done(struct found *found)
+{
+    package_give_back(found->package);
+    free(found->version);
+    free(found->program);
+    *found = (struct found){0};
+}
+
 /* ---- Where it is ---- */
 
 /* The host of "registry.terraform.io/hashicorp/random". free(). */

@@ -6,7 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/terraform/package/hash.h"
-#include "runtimes/terraform/runtime.h"
+#include "runtimes/terraform/source.h"
 
 /* A package that some resource was recorded with. Resources share most of them. */
 struct used {

@@ -20,7 +20,6 @@ struct need *need_new(const struct source *source, const struct need_owner *owne
     struct need *need = NEW(struct need);
     struct hash *hash = hash_new();
 
-    atomic_init(&need->references, 1);
     source_copy(&need->source, source);
     need->namespace_name = str_new(owner->namespace_name);
     need->configuration = value_ref(configuration);
@@ -36,15 +35,9 @@ struct need *need_new(const struct source *source, const struct need_owner *owne
     return need;
 }
 
-struct need *need_ref(struct need *need)
+void need_free(struct need *need)
 {
-    atomic_fetch_add(&need->references, 1);
-    return need;
-}
-
-void need_unref(struct need *need)
-{
-    if (!need || atomic_fetch_sub(&need->references, 1) > 1)
+    if (!need)
         return;
     source_done(&need->source);
     free(need->namespace_name);

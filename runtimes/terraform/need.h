@@ -1,12 +1,11 @@
 /*
  * Which process of a provider a resource needs: what decides if it may share one with others.
  *
- * Immutable, reference-counted: a step keeps it until it is applied.
+ * Immutable: a step keeps it until it is applied.
  */
 #ifndef RUNTIMES_TERRAFORM_NEED_H
 #define RUNTIMES_TERRAFORM_NEED_H
 
-#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "engine/base/error.h"
@@ -16,7 +15,6 @@
 #include "runtimes/terraform/source.h"
 
 struct need {
-    atomic_uint references;
     struct source source;
     char *namespace_name;
     const struct value *configuration; /* of the provider, or NULL */
@@ -39,9 +37,8 @@ struct need_owner {
 /* configuration: resolved, without unknown values; or NULL. */
 struct need *need_new(const struct source *source, const struct need_owner *owner,
                       const struct value *configuration);
-struct need *need_ref(struct need *need);
-void need_unref(struct need *need);
-DEFINE_CLEANUP(struct need *, need_unref)
+void need_free(struct need *need);
+DEFINE_CLEANUP(struct need *, need_free)
 
 /* Hides what is sensitive of the configuration and the environment: a provider may quote it. */
 void need_redact(const struct need *need, struct error *error);

@@ -599,7 +599,7 @@ void tf_step_free(struct runtime_step *base)
         return;
     runtime_step_done(base);
     free((void *)(uintptr_t)base->reason);
-    need_unref(step->need);
+    need_free(step->need);
     free(step->provider);
     free(step->provider_name);
     free(step->type);

@@ -6,6 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/terraform/environment.h"
@@ -468,12 +469,11 @@ static int take_once(struct pool *pool, const struct need *need, struct found *f
 {
     struct provider *provider;
     int r;
+    LOCKED(&pool->lock);
 
-    pthread_mutex_lock(&pool->lock);
     provider = providers_use(&pool->providers, &need->source, found);
     r = take_of(pool, provider, need, found, call, ret, error);
     provider_leave(provider, now());
-    pthread_mutex_unlock(&pool->lock);
     return r;
 }
 

@@ -56,13 +56,6 @@ const struct source *pool_find_allowed(const struct pool *pool, const struct sou
 /* Why it may not run: that none does, and which are allowed. free() */
 char *pool_refusal(const struct pool *pool, const struct source *source);
 
-/* A process in use. */
-struct instance {
-    struct provider *provider;
-    struct plugin *plugin;
-    struct warnings warnings; /* of its start and its configuration */
-};
-
 /* Gives a process that was configured; starts it if it is not there. ERR_UNSUPPORTED
  * ProviderNotAllowed; ERR_FORBIDDEN ProviderChanged (known.h); the errors of finder_find(), of the
  * start and of the configuration. */

@@ -9,7 +9,8 @@
 
 #include <sys/queue.h>
 
-#include "runtimes/terraform/pool.h"
+#include "runtimes/terraform/need.h"
+#include "runtimes/terraform/provider.h"
 #include "runtimes/terraform/quota.h"
 
 enum pooled_phase { POOLED_STARTING, POOLED_READY, POOLED_FAILED };

@@ -67,12 +67,11 @@ void provider_free(struct provider *provider)
 static struct tf_schema *find(struct provider *provider, const char *type)
 {
     struct tf_schema *schema;
+    LOCKED(&provider->lock);
 
-    pthread_mutex_lock(&provider->lock);
     schema = strmap_get(&provider->schemas, type);
     if (schema)
         tf_schema_ref(schema);
-    pthread_mutex_unlock(&provider->lock);
     return schema;
 }
 

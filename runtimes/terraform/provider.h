@@ -10,7 +10,7 @@
 #include <pthread.h>
 
 #include "engine/base/strmap.h"
-#include "runtimes/terraform/finder.h"
+#include "runtimes/terraform/finder_fetch.h"
 #include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/plugin/plugin.h"
 #include "runtimes/terraform/schema/schema.h"
@@ -46,6 +46,13 @@ struct provider {
     bool plans_destroy;
     bool moves; /* it may know how an object of another type becomes one of its own */
     bool schema_is_optional; /* a process can be called without asking for its schemas first */
+};
+
+/* A process in use. */
+struct instance {
+    struct provider *provider;
+    struct plugin *plugin;
+    struct warnings warnings; /* of its start and its configuration */
 };
 
 /* Tells one provider from another: free(). */

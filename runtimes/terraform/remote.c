@@ -6,6 +6,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "engine/value/json.h"
 #include "runtimes/io/http.h"
 #include "runtimes/io/write.h"
@@ -102,13 +103,12 @@ void remote_answer_done(struct remote_answer *answer)
 static int begin(struct remote *remote, struct error *error)
 {
     int r = 0;
+    LOCKED(&remote->lock);
 
-    pthread_mutex_lock(&remote->lock);
     if (!remote->loop)
         r = http_loop_new(
             &(struct http_loop_config){.name = "tf-download", .max_connections = CONNECTIONS},
             &remote->loop, error);
-    pthread_mutex_unlock(&remote->lock);
     return r;
 }
 

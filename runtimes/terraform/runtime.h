@@ -21,8 +21,6 @@
 #include "runtimes/terraform/finder.h"
 #include "runtimes/terraform/source.h"
 
-#define TF_RUNTIME_TYPE "Terraform"
-
 /* Borrowed; lives longer than the runtime. */
 struct tf_runtime_config {
     struct finder_config finder;  /* where providers are; cache NULL: in the folder */

@@ -4,9 +4,10 @@
 #ifndef RUNTIMES_TERRAFORM_SESSION_H
 #define RUNTIMES_TERRAFORM_SESSION_H
 
+#include "engine/runtime.h"
 #include "runtimes/terraform/memory.h"
 #include "runtimes/terraform/referred.h"
-#include "runtimes/terraform/runtime.h"
+#include "runtimes/terraform/source.h"
 
 struct tf_runtime {
     struct runtime base; /* first */

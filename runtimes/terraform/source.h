@@ -10,6 +10,8 @@
 #include "engine/base/cleanup.h"
 #include "engine/base/error.h"
 
+#define TF_RUNTIME_TYPE "Terraform" /* of such resources */
+
 #define SOURCE_HOST    "registry.terraform.io" /* if none is named */
 #define SOURCE_VERSION "0.0.0"
 

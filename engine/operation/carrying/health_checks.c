@@ -1,7 +1,6 @@
 #include "engine/operation/carrying/health_checks.h"
 
 #include "engine/base/mem.h"
-#include "engine/base/str.h"
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/session.h"
 #include "engine/value/redaction.h"
@@ -174,14 +173,6 @@ static void end_check(void *arg, uint32_t node, enum walk_outcome outcome, uint3
     operation->results.is_late = true;
 }
 
-static struct binding *find_binding(struct operation *operation, const char *type)
-{
-    for (size_t i = 0; i < operation->config.n_runtimes; i++)
-        if (str_equal(operation->bindings[i].runtime->ops->type, type))
-            return &operation->bindings[i];
-    return NULL;
-}
-
 static struct walk *make_walk(struct operation *operation, size_t n)
 {
     struct walk_config config = {
@@ -197,7 +188,7 @@ bool operation_begin_health_checks(struct operation *operation)
 {
     const struct spec *spec = operation->spec;
     size_t n = spec ? spec->n_health_checks : 0;
-    struct binding *binding = find_binding(operation, SPEC_HEALTH_CHECK_TYPE);
+    struct binding *binding = operation_binding(operation, SPEC_HEALTH_CHECK_TYPE);
     bool succeeded;
     struct walk *walk;
 

@@ -4,6 +4,7 @@
 
 #include "engine/operation/planning/planning.h"
 #include "engine/spec/ref.h"
+#include "engine/threads/locked.h"
 #include "engine/value/path.h"
 #include "engine/value/value_mark.h"
 
@@ -101,12 +102,11 @@ struct seen operation_seen(const struct output *output)
 {
     struct node *node = output->node;
     struct seen seen = {0};
+    LOCKED(&node->operation->lock);
 
-    pthread_mutex_lock(&node->operation->lock);
     seen.is_seen = node->is_seen;
     seen.reached = output->reached;
     if (node->is_seen && output->is_there)
         seen.value = value_ref(output->value);
-    pthread_mutex_unlock(&node->operation->lock);
     return seen;
 }

@@ -26,14 +26,6 @@ const struct resource *operation_resource_of(const struct operation *operation,
     return resource && !record->deposed && has_type(record, resource) ? resource : NULL;
 }
 
-static struct binding *binding_of(struct operation *operation, const char *type)
-{
-    for (size_t i = 0; i < operation->config.n_runtimes; i++)
-        if (str_equal(operation->bindings[i].runtime->ops->type, type))
-            return &operation->bindings[i];
-    return NULL;
-}
-
 static void add_change(struct operation *operation, uint32_t index, const struct resource *resource,
                        const struct record *record)
 {
@@ -50,7 +42,7 @@ static void add_change(struct operation *operation, uint32_t index, const struct
             arena_str(&operation->plan->arena, operation_moved_from(operation, resource));
     node->operation = operation;
     node->index = index;
-    node->binding = binding_of(operation, resource ? resource->type : record->type);
+    node->binding = operation_binding(operation, resource ? resource->type : record->type);
     change->type = node->binding ? node->binding->runtime->ops->type
                                  : arena_str(&operation->plan->arena,
                                              resource ? resource->type : record->type);

@@ -3,6 +3,7 @@
 #include "engine/operation/planning/target.h"
 #include "engine/operation/secrets.h"
 #include "engine/spec/ref.h"
+#include "engine/threads/locked.h"
 
 struct resolution {
     struct operation *operation;
@@ -15,12 +16,11 @@ static int begin_reading(struct node *node, struct error *error)
     struct operation *operation = node->operation;
     int64_t deadline = operation_call(operation, NULL).deadline;
     int r;
+    LOCKED(&operation->lock);
 
-    pthread_mutex_lock(&operation->lock);
     r = operation_wait_while(operation, &node->is_being_read, deadline, error);
     if (r >= 0)
         node->is_being_read = true;
-    pthread_mutex_unlock(&operation->lock);
     return r;
 }
 

@@ -55,3 +55,26 @@ const struct value *kube_object_mark(const struct value *object)
                    "/metadata/annotations/kubectl.kubernetes.io~1last-applied-configuration");
     return value_mark_paths(object, pointers);
 }
+
+/* The role `view` reads such objects: more people can read Releases than Specs. */
+static bool can_be_viewed(const struct value *written)
+{
+    static const char *const groups[] = {"apps/", "autoscaling/", "batch/", "policy/",
+                                         "networking.k8s.io/"};
+    const char *version = value_get_string(written, "apiVersion");
+    bool is_known = str_equal(version, "v1");
+
+    for (size_t i = 0; i < ARRAY_SIZE(groups) && version; i++)
+        is_known = is_known || str_has_prefix(version, groups[i]);
+    return is_known;
+}
+
+enum runtime_exposure kube_object_exposure(const struct value *written, const char *namespace_name)
+{
+    const char *in = value_string(value_path(written, "metadata", "namespace", NULL));
+
+    if (str_equal(value_get_string(written, "kind"), "Secret"))
+        return EXPOSURE_SECRET;
+    return can_be_viewed(written) && str_equal(in, namespace_name) ? EXPOSURE_VIEWED
+                                                                   : EXPOSURE_SPEC;
+}

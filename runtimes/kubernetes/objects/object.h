@@ -21,4 +21,8 @@ const struct value *kube_object_mark(const struct value *object);
 /* A Secret of the group "" and the version v1. */
 bool kube_object_is_secret(const struct value *object);
 
+/* runtime_ops.exposure(). A Secret counts as one whatever is in it: it may be refused for values
+ * that are no text, and so on. */
+enum runtime_exposure kube_object_exposure(const struct value *written, const char *namespace_name);
+
 #endif

@@ -340,12 +340,12 @@ static const struct value *find_at(const struct value *file, const struct runtim
 
 /* ---- All ---- */
 
-struct wanted {
+struct sought {
     const struct runtime_target *target;
     struct tf_address address; /* all zeroes: it has none */
 };
 
-static const char *find_same(const struct wanted *all, size_t n, const struct wanted *one)
+static const char *find_same(const struct sought *all, size_t n, const struct sought *one)
 {
     for (size_t i = 0; i < n; i++)
         if (&all[i] != one && all[i].address.type &&
@@ -355,8 +355,8 @@ static const char *find_same(const struct wanted *all, size_t n, const struct wa
 }
 
 /* Two resources that have one object would each change it. */
-static const struct value *find_one(const struct value *file, const struct wanted *all, size_t n,
-                                    const struct wanted *one)
+static const struct value *find_one(const struct value *file, const struct sought *all, size_t n,
+                                    const struct sought *one)
 {
     const struct runtime_target *target = one->target;
     _cleanup_(source_done) struct source source = {0};
@@ -372,9 +372,9 @@ static const struct value *find_one(const struct value *file, const struct wante
                 : TAKE(found);
 }
 
-static struct wanted *wanted_of(const struct runtime_target *targets, size_t n)
+static struct sought *sought_of(const struct runtime_target *targets, size_t n)
 {
-    struct wanted *all = NEW_ARRAY(struct wanted, n + 1);
+    struct sought *all = NEW_ARRAY(struct sought, n + 1);
 
     for (size_t i = 0; i < n; i++) {
         all[i].target = &targets[i];
@@ -383,7 +383,7 @@ static struct wanted *wanted_of(const struct runtime_target *targets, size_t n)
     return all;
 }
 
-static void wanted_free(struct wanted *all, size_t n)
+static void sought_free(struct sought *all, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         tf_address_done(&all[i].address);
@@ -400,7 +400,7 @@ static size_t count_places(const struct value *file)
     return n;
 }
 
-static int check_work(const struct value *file, const struct wanted *all, size_t n,
+static int check_work(const struct value *file, const struct sought *all, size_t n,
                       struct error *error)
 {
     uint64_t n_new = 0;
@@ -414,7 +414,7 @@ static int check_work(const struct value *file, const struct wanted *all, size_t
                    "by several Specs or one after another");
 }
 
-static int find_all(const struct value *file, const struct wanted *all, size_t n,
+static int find_all(const struct value *file, const struct sought *all, size_t n,
                     const struct value **ret, struct error *error)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
@@ -449,16 +449,16 @@ int tfstate_find(struct runtime *runtime, const char *text, size_t length,
                  struct error *error)
 {
     _cleanup_value_ const struct value *file = NULL;
-    struct wanted *all;
+    struct sought *all;
     int r = read_file(text, length, &file, error);
 
     (void)runtime;
     if (r < 0)
         return r;
-    all = wanted_of(targets, n);
+    all = sought_of(targets, n);
     r = check_work(file, all, n, error);
     if (r >= 0)
         r = find_all(file, all, n, ret, error);
-    wanted_free(all, n);
+    sought_free(all, n);
     return r;
 }

@@ -118,10 +118,10 @@ static void a_process_is_shared_by_those_who_need_the_same(void)
         {"a", "b", "{\"K\":\"1\"}", "{\"x\":2}", false},
         {"a", "b", "{\"x\":1}", "{\"K\":\"1\"}", false},
     };
-    _cleanup_(need_unref_p) struct need *ours = need_of("a", "b", "{\"K\":\"1\"}", "{\"x\":1}");
+    _cleanup_(need_free_p) struct need *ours = need_of("a", "b", "{\"K\":\"1\"}", "{\"x\":1}");
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        _cleanup_(need_unref_p) struct need *need = need_of(
+        _cleanup_(need_free_p) struct need *need = need_of(
             rows[i].namespace_name, rows[i].account, rows[i].environment, rows[i].configuration);
 
         EXPECT(str_equal(need->key, ours->key) == rows[i].is_shared, "shared");
@@ -130,8 +130,7 @@ static void a_process_is_shared_by_those_who_need_the_same(void)
 
 static void what_a_provider_quotes_is_hidden(void)
 {
-    _cleanup_(need_unref_p) struct need *need =
-        need_of("a", "b", "{\"K\":\"correct-horse\"}", NULL);
+    _cleanup_(need_free_p) struct need *need = need_of("a", "b", "{\"K\":\"correct-horse\"}", NULL);
     struct error error = {0};
 
     err_set(&error, ERR_INVALID, "ProviderError", "no access for correct-horse");
@@ -145,8 +144,8 @@ static void a_preview_of_other_resources_has_a_process_of_its_own(void)
     struct source random = {.address = (char[]){"a/b/c"}};
     const struct need_owner spec = {.namespace_name = "a"},
                             preview = {.namespace_name = "a", .is_preview = true};
-    _cleanup_(need_unref_p) struct need *ours = need_new(&random, &spec, NULL);
-    _cleanup_(need_unref_p) struct need *theirs = need_new(&random, &preview, NULL);
+    _cleanup_(need_free_p) struct need *ours = need_new(&random, &spec, NULL);
+    _cleanup_(need_free_p) struct need *theirs = need_new(&random, &preview, NULL);
 
     EXPECT(!str_equal(ours->key, theirs->key), "not shared");
 }

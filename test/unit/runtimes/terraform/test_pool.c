@@ -105,7 +105,7 @@ static int take_of(struct stage *stage, const struct source *source, const char 
 {
     _cleanup_value_ const struct value *environment = value_pack("{s:s}", "DO", does);
     const struct need_owner owner = {.namespace_name = namespace_name, .environment = environment};
-    _cleanup_(need_unref_p) struct need *need = need_new(source, &owner, NULL);
+    _cleanup_(need_free_p) struct need *need = need_new(source, &owner, NULL);
     const struct plugin_call call = {.deadline = system_clock.monotonic(&system_clock) + time,
                                      .cancel = cancel};
     struct instance *instance = NULL;

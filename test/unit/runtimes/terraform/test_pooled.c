@@ -24,7 +24,7 @@ static struct pooled *add_of(const char *namespace_name, int64_t memory, struct 
     CU_ASSERT_FATAL(source_read("acme/cloud", '/', &source, NULL) == 0);
     need = need_new(&source, &owner, NULL);
     pooled = pooled_add(&list, NULL, package, need);
-    need_unref(need);
+    need_free(need);
     pooled->memory = memory;
     pooled->users = 1;
     return pooled;
