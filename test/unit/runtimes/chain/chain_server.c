@@ -346,7 +346,8 @@ void chain_server_check_disk(struct chain_server *server, const char *path, cons
     give_to(path, process.user);
     store = chain_server_store(server);
     check_full(store, path, full);
-    check_rights(store, path, process.user, refused);
+    if (refused)
+        check_rights(store, path, process.user, refused);
     check_gone(store, path);
     store->ops->free(store);
 }

@@ -224,7 +224,7 @@ static void nothing_goes_with_a_folder(void)
     pruning.objects = chain_server_attach(&server);
     store = chain_server_store(&server);
     pthread_create(&thread, NULL, prune_until_it_ends, &pruning);
-    for (unsigned i = 0; i < 60; i++)
+    for (unsigned i = 0; i < 20; i++)
         written += begin_anew(store, pruning.objects);
     atomic_store(&pruning.ends, true);
     pthread_join(thread, NULL);
@@ -234,7 +234,8 @@ static void nothing_goes_with_a_folder(void)
     chain_server_done(&server);
 }
 
-/* nginx does not say why. */
+/* nginx does not say why it cannot write; and of what is below a folder that it may not enter, it
+ * says 404. */
 static void loses_nothing_on_its_disk(void)
 {
     static const char *const full[] = {"StoreFull", "StoreBusy"};
@@ -248,7 +249,7 @@ static void loses_nothing_on_its_disk(void)
             continue;
         path = str_printf("%s/data/state/disk-%d", getenv(folders[i]), getpid());
         server.place = str_printf("%.*s/disk-%d%s", (int)(query - place), place, getpid(), query);
-        chain_server_check_disk(&server, path, folders[i], full[i], "StoreRefused");
+        chain_server_check_disk(&server, path, folders[i], full[i], i == 0 ? "StoreRefused" : NULL);
         chain_server_done(&server);
     }
 }
