@@ -229,6 +229,8 @@ const struct command cli_commands[] = {
         .name = "doctor",
         .arguments = "",
         .summary = "Looks for what is wrong: API server, kinds, operator, Specs",
+        .about = "All namespaces are looked at, or the one of -n.\n",
+        .options = "all-namespaces",
         .example = "kubectl kusion doctor\n",
         .run = run_doctor,
     },

@@ -18,7 +18,10 @@ static void hint(const struct cli *cli, struct error *error)
     if (*err_hints(error->message))
         return;
     if (error->code == ERR_FORBIDDEN)
-        err_hint(error, "kubectl auth can-i --list");
+        err_hint(error,
+                 cli->options.namespace_name ? "kubectl auth can-i --list -n %s"
+                                             : "kubectl auth can-i --list",
+                 cli->options.namespace_name);
     else if (error->code == ERR_UNAUTHENTICATED)
         err_hint(error, "kubectl auth whoami");
     else if (error->code == ERR_UNAVAILABLE || error->code == ERR_TIMEOUT)

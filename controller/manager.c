@@ -9,6 +9,7 @@
 #include "controller/core/ticker.h"
 #include "controller/leadership.h"
 #include "controller/reconcile/api.h"
+#include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/quarantine.h"
 #include "controller/reconcile/retention.h"
 #include "controller/reconcile/source_watches.h"

@@ -220,6 +220,13 @@ void output_end_frame(struct output *out)
     output_flush(out);
 }
 
+void output_erase_frame(struct output *out)
+{
+    if (out->n_drawn)
+        buf_printf(&out->text, "\033[%uA\r\033[J", out->n_drawn);
+    out->n_drawn = 0;
+}
+
 void output_keep_frame(struct output *out)
 {
     out->n_drawn = 0;

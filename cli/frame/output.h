@@ -58,6 +58,8 @@ void output_lines(struct output *out, const char *text);
 /* On a terminal: what is added from now on takes the place of the last frame. */
 void output_begin_frame(struct output *out);
 void output_end_frame(struct output *out);
+/* Erases the last frame: what is added from now on is no frame, however long it is. */
+void output_erase_frame(struct output *out);
 /* What was drawn last stays, and what follows comes below it. */
 void output_keep_frame(struct output *out);
 

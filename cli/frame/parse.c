@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "cli/frame/command.h"
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
@@ -47,7 +48,10 @@ static int unknown_option(const char *name, size_t length, struct error *error)
     if (similar.found)
         return invalid(error, "UnknownOption", "there is no option --%s; did you mean --%s?", text,
                        similar.found);
-    return invalid(error, "UnknownOption", "there is no option --%s", text);
+    invalid(error, "UnknownOption", "there is no option --%s", text);
+    if (str_equal(text, "version"))
+        err_hint(error, "kubectl kusion version");
+    return ERR_INVALID;
 }
 
 static int read_long(struct parser *parser, const char *word, struct error *error)
@@ -117,30 +121,48 @@ static void drop_arguments(struct cli *cli, size_t count)
     memmove(cli->arguments, cli->arguments + count, cli->n_arguments * sizeof(*cli->arguments));
 }
 
-static bool is_group(const struct cli *cli, const char *word)
+/* The second words of a group, "list, show"; empty: it is none. */
+static struct buf words_of(const struct cli *cli, const char *group)
 {
-    size_t length = strlen(word);
+    struct buf words = BUF_INIT;
+    size_t length = strlen(group);
 
     for (size_t i = 0; i < cli->n_commands; i++)
-        if (strncmp(cli->commands[i].name, word, length) == 0 &&
+        if (strncmp(cli->commands[i].name, group, length) == 0 &&
             cli->commands[i].name[length] == ' ')
-            return true;
-    return false;
+            buf_printf(&words, "%s%s", words.length ? ", " : "",
+                       cli->commands[i].name + length + 1);
+    return words;
 }
+
+/* What other tools call it. */
+static const struct {
+    const char *word, *here;
+} elsewhere[] = {
+    {"get", "status"},        {"list", "status"},    {"ls", "status"},
+    {"describe", "status"},   {"plan", "preview"},   {"template", "convert"},
+    {"undo", "rollback"},     {"sync", "reconcile"}, {"refresh", "reconcile"},
+    {"lint", "validate"},     {"import", "convert"}, {"pause", "suspend"},
+    {"uninstall", "destroy"}, {"delete", "destroy"}, {"logs", "status NAME --events"},
+};
 
 static int unknown_command(const struct cli *cli, struct error *error)
 {
     const char *word = cli->arguments[0];
+    _cleanup_buf_ struct buf words = words_of(cli, word);
     struct similar similar;
 
-    if (is_group(cli, word)) {
-        invalid(error, "UnknownCommand", "%s needs a second word, which says what to do", word);
+    if (words.length) {
+        invalid(error, "UnknownCommand", "after %s comes one of: %s", word, words.data);
         err_hint(error, "kubectl kusion help");
         return ERR_INVALID;
     }
     similar_begin(&similar, word);
     for (size_t i = 0; i < cli->n_commands; i++)
         similar_offer(&similar, cli->commands[i].name);
+    for (size_t i = 0; i < ARRAY_SIZE(elsewhere); i++)
+        if (str_equal(elsewhere[i].word, word))
+            similar.found = elsewhere[i].here;
     invalid(error, "UnknownCommand", "there is no command \"%s\"", word);
     err_hint(error, similar.found ? "kubectl kusion %s" : "kubectl kusion help", similar.found);
     return ERR_INVALID;
@@ -213,8 +235,10 @@ static int check_command(const struct parser *parser, struct error *error)
     if (cli->n_arguments < command->least)
         return invalid(error, "InvalidArgument", "%s needs %s", command->name, command->arguments);
     if (cli->n_arguments > command->most)
-        return invalid(error, "InvalidArgument", "%s: \"%s\" is one argument too many",
-                       command->name, cli->arguments[command->most]);
+        return invalid(error, "InvalidArgument", "%s: \"%s\" is one argument too many%s",
+                       command->name, cli->arguments[command->most],
+                       has_word(command->options, ' ', "filename") ? "; files are named with -f"
+                                                                   : "");
     return 0;
 }
 
@@ -241,7 +265,9 @@ int cli_parse(struct cli *cli, int argc, char **argv, struct error *error)
     cli->arguments = NEW_ARRAY(const char *, (size_t)argc + 1);
     for (; r == 0 && parser.at < argc; parser.at++)
         r = read_word(&parser, &has_ended, error);
-    if (r == 0)
+    if (r < 0)
+        find_command(cli, NULL); /* whose help is the one to read */
+    else
         r = find_command(cli, error);
     if (r == 0)
         r = check(&parser, error);

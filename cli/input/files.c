@@ -26,9 +26,13 @@ static void names_done(struct names *names)
 
 static int fail(const char *name, int errnum, struct error *error)
 {
-    int code = errnum == ENOENT ? ERR_NOT_FOUND : errnum == EACCES ? ERR_FORBIDDEN : ERR_INVALID;
-
-    return err_set(error, code, "FileUnreadable", "%s: %s", name, strerror(errnum));
+    if (str_has_prefix(name, "https://") || str_has_prefix(name, "http://")) {
+        err_set(error, ERR_INVALID, "FileUnreadable", "%s: only files are read", name);
+        err_hint(error, "curl -fsSL URL | kubectl kusion … -f -");
+        return ERR_INVALID;
+    }
+    return err_set(error, errnum == ENOENT ? ERR_NOT_FOUND : ERR_INVALID, "FileUnreadable",
+                   "%s: %s", name, strerror(errnum));
 }
 
 static int read_stream(struct input *input, const char *name, FILE *file, struct error *error)

@@ -1,9 +1,11 @@
 /* explain: what a condition or a reason means, from docs/troubleshooting.md and docs/reasons.md as
  * they were at build time. */
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/offline/offline.h"
+#include "engine/base/mem.h"
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
 
@@ -148,6 +150,8 @@ static void show_text(struct output *out, const char *text)
 struct lookup {
     struct cli *cli;
     const char *wanted; /* NULL: all are listed */
+    char **names;       /* to be listed */
+    size_t n_names, capacity;
     struct similar similar;
     char similar_name[SIMILAR_BYTES];
     size_t n_found;
@@ -184,6 +188,23 @@ static void offer(struct lookup *lookup, const char *name)
     }
 }
 
+static void list_name(struct lookup *lookup, const char *name)
+{
+    lookup->names =
+        mem_grow(lookup->names, lookup->n_names, &lookup->capacity, sizeof(*lookup->names));
+    lookup->names[lookup->n_names++] = str_new(name);
+}
+
+static void show_names(struct lookup *lookup)
+{
+    qsort(lookup->names, lookup->n_names, sizeof(*lookup->names), str_compare);
+    for (size_t i = 0; i < lookup->n_names; i++) {
+        output_line(&lookup->cli->out, "%s", lookup->names[i]);
+        free(lookup->names[i]);
+    }
+    free(lookup->names);
+}
+
 static void look_at(void *arg, const char *names, const char *text, const char *page)
 {
     struct lookup *lookup = arg;
@@ -194,7 +215,7 @@ static void look_at(void *arg, const char *names, const char *text, const char *
         _cleanup_free_ char *name = str_new_n(at, n);
 
         if (!lookup->wanted)
-            output_line(&lookup->cli->out, "%s", name);
+            list_name(lookup, name);
         else if (strcasecmp(name, lookup->wanted) == 0)
             is_it = true;
         else
@@ -214,8 +235,10 @@ int run_explain(struct cli *cli, struct error *error)
     similar_begin(&lookup.similar, lookup.wanted ? lookup.wanted : "");
     each_condition(look_at, &lookup);
     each_reason(look_at, &lookup);
-    if (!lookup.wanted)
+    if (!lookup.wanted) {
+        show_names(&lookup);
         return EXIT_DONE;
+    }
     if (lookup.n_found) {
         output_end(&cli->out);
         output_paint(&cli->out, STYLE_DIM, "From %s.", lookup.page);

@@ -27,7 +27,7 @@ int read_input(struct cli *cli, struct input *ret, struct error *error)
     if (!options->files.count && !options->kustomize && !cli->n_arguments) {
         err_set(error, ERR_INVALID, "InvalidOption", "%s needs -f FILE or -k FOLDER",
                 cli->command->name);
-        err_hint(error, "kubectl kusion help");
+        err_hint(error, "kubectl kusion %s --help", cli->command->name);
         return ERR_INVALID;
     }
     for (size_t i = 0; r == 0 && i < options->files.count; i++)

@@ -1,5 +1,6 @@
 /* doctor: what is wrong between here and the objects of Specs, with the command that helps. */
 #include "cli/online/doctor_rights.h"
+#include "cli/online/hidden.h"
 #include "cli/online/names.h"
 #include "cli/online/objects.h"
 #include "cli/online/online.h"
@@ -320,6 +321,39 @@ static void look_at_specs(struct doctor *doctor)
         buf_done(&groups[i].names);
 }
 
+/* ---- Secrets of previews ---- */
+
+static bool is_left(const struct value *secret)
+{
+    return !value_count(value_path(secret, "metadata", "ownerReferences", NULL));
+}
+
+/* Who may not list Secrets is told nothing. */
+static void look_at_secrets(struct doctor *doctor)
+{
+    const char *place = doctor->session->cli->options.namespace_name;
+    const struct kube_selector selector = {.labels = HIDDEN_LABEL "=" HIDDEN_BY};
+    _cleanup_(objects_done) struct objects secrets = {0};
+    struct group left = {.names = BUF_INIT};
+    struct error ignored = {0};
+
+    object_list(doctor->session, (struct kube_ref){&kube_secrets, place, NULL, NULL}, selector,
+                &secrets, &ignored);
+    for (size_t i = 0; i < secrets.count; i++)
+        if (is_left(secrets.items[i]))
+            group_add(&left, secrets.items[i]);
+    if (left.count) {
+        _cleanup_free_ char *command =
+            str_printf("kubectl delete secret %s -n %s", object_name(left.first),
+                       object_namespace(left.first));
+
+        tell(doctor, NOTE, command,
+             "%u Secret%s left by a preview that was killed, with the values of Secrets: %s",
+             left.count, left.count > 1 ? "s were" : " was", left.names.data);
+    }
+    buf_done(&left.names);
+}
+
 int run_doctor(struct cli *cli, struct error *error)
 {
     _cleanup_(session_done) struct session session = {0};
@@ -333,6 +367,7 @@ int run_doctor(struct cli *cli, struct error *error)
         look_at_operator(&doctor);
         look_at_rights(&doctor);
         look_at_specs(&doctor);
+        look_at_secrets(&doctor);
     }
     return doctor.n_wrong ? EXIT_ERROR : EXIT_DONE;
 }

@@ -62,8 +62,8 @@ static int create(struct session *session, const struct target *target,
     base64_encode(&data, json, strlen(json));
     body = value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s}}, s:{s:s}}", "apiVersion", "v1", "kind",
                       "Secret", "metadata", "generateName", prefix, "namespace",
-                      target->namespace_name, "labels", "app.kubernetes.io/managed-by",
-                      "kubectl-kusion", "data", KEY, data.data);
+                      target->namespace_name, "labels", HIDDEN_LABEL, HIDDEN_BY, "data", KEY,
+                      data.data);
     r = session_do(session,
                    &(struct kube_request){
                        .method = "POST",

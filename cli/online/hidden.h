@@ -22,6 +22,11 @@ int hidden_make(struct session *session, const struct target *target, const stru
  */
 void hidden_belongs_to(struct session *session, const struct hidden *hidden,
                        const struct value *release);
+/* What all of them are labelled with. One that belongs to no Release was left by a process that was
+ * killed before hidden_belongs_to(). */
+#define HIDDEN_LABEL "app.kubernetes.io/managed-by"
+#define HIDDEN_BY    "kubectl-kusion"
+
 /* Removes it. */
 void hidden_drop(struct session *session, struct hidden *hidden);
 

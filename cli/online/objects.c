@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -32,10 +33,15 @@ void target_done(struct target *target)
     *target = (struct target){0};
 }
 
-/* What `-o name` prints has the kind before it. */
+/* As kubectl takes it, and as `-o name` prints it. */
 static const char *without_kind(const char *text)
 {
-    static const char *const kinds[] = {"spec.api.kusion.io/", "release.api.kusion.io/"};
+    static const char *const kinds[] = {"spec.api.kusion.io/",
+                                        "release.api.kusion.io/",
+                                        "spec/",
+                                        "specs/",
+                                        "release/",
+                                        "releases/"};
 
     for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
         if (str_has_prefix(text, kinds[i]))
@@ -107,6 +113,8 @@ int spec_find(struct session *session, struct target *target, const struct value
         err_clear(error);
         err_set(error, ERR_NOT_FOUND, "NotFound", "there is no Spec \"%s\" in the namespace %s",
                 target->name, target->namespace_name);
+        if (access(target->name, F_OK) == 0)
+            err_hint(error, "kubectl kusion … -f %s, if that file is meant", target->name);
         err_hint(error, "kubectl kusion status -A");
         return ERR_NOT_FOUND;
     }

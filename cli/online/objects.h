@@ -15,7 +15,7 @@ void objects_done(struct objects *objects);
 void objects_add(struct objects *objects, const struct value *object); /* takes a reference */
 void objects_sort_by_age(struct objects *objects);                     /* oldest first */
 
-/* What a person names: NAME, NAMESPACE/NAME, NAME@7, what `-o name` prints. A Release's name is
+/* What a person names: NAME, NAMESPACE/NAME, NAME@7, spec/NAME, what `-o name` prints. A Release's name is
  * taken, too: then it is that Release's Spec. */
 struct target {
     char *namespace_name, *name;

@@ -5,6 +5,7 @@
 #include "cli/frame/width.h"
 #include "cli/online/names.h"
 #include "cli/online/objects.h"
+#include "cli/online/rows.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 
@@ -188,11 +189,14 @@ static void show_result(struct output *out, const struct value *result, const ch
     const char *id = value_get_string(result, "id");
     const char *outcome = value_get_string(result, "outcome");
     _cleanup_free_ char *name = name_of_id(id ? id : "", namespace_name);
+    _cleanup_free_ char *wait = waits_text(value_get(result, "waitsFor"), namespace_name);
 
     output_paint(out, look->style, "  %3s %-9s", look->sign, action_of(result));
     output_add(out, " ");
     output_paint(out, STYLE_BOLD, "%s", name);
-    if (outcome && !str_equal(outcome, "succeeded"))
+    if (wait || str_equal(outcome, "pending"))
+        output_paint(out, STYLE_DIM, "   %s", wait ? wait : outcome);
+    else if (outcome && !str_equal(outcome, "succeeded"))
         output_paint(out, STYLE_BAD, "   %s", outcome);
     output_end(out);
     show_notes(out, result);

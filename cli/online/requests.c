@@ -102,7 +102,8 @@ static int await_end(struct session *session, const struct target *target,
 
         if (interrupt_happened())
             return err_set(error, ERR_CANCELLED, "Interrupted", "interrupted: the preview is gone");
-        if (passed > UNSEEN_AFTER && !value_path(*release, "status", "phase", NULL))
+        if (passed > (time < UNSEEN_AFTER ? time : UNSEEN_AFTER) &&
+            !value_path(*release, "status", "phase", NULL))
             return unseen(target, error);
         if (passed > time)
             return too_late(target, *release, error);

@@ -2,11 +2,9 @@
 
 #include <string.h>
 
-#include "cli/check/spec_graph.h"
 #include "cli/online/names.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/base/strmap.h"
 
 char *first_line(const char *message)
 {
@@ -48,97 +46,22 @@ static const char *done_text(const char *action)
     return "";
 }
 
-/* ---- What each waits for ---- */
-
-static const struct value *find_resource(const struct value *resources, const char *id)
-{
-    for (size_t i = 0; i < value_count(resources); i++)
-        if (str_equal(value_get_string(value_at(resources, i), "id"), id))
-            return value_at(resources, i);
-    return NULL;
-}
-
-/* The row of that resource, if it is not done. */
-static const struct row *undone_row(const struct strmap *undone, const char *id)
-{
-    return id ? strmap_get(undone, id) : NULL;
-}
-
-/* The first dependency that is not done, of those that are written. */
-static void find_written(struct row *row, const struct value *resource, const struct strmap *undone)
-{
-    const struct value *ids = value_get(resource, "dependsOn");
-
-    for (size_t i = 0; i < value_count(ids); i++) {
-        const struct row *other = undone_row(undone, value_string(value_at(ids, i)));
-
-        if (!other)
-            continue;
-        row->waits_for = other->id;
-        row->waits_by = "dependsOn";
-        return;
-    }
-}
-
-/* Of the others: of each resource the first that is referred to, or else follows from the kinds. */
-static void find_implied(const struct spec *spec, const struct spec_graph *graph,
-                         const struct strmap *undone)
-{
-    static const char *const by[] = {
-        [EDGE_WRITTEN] = "dependsOn", [EDGE_REFERENCE] = "reference", [EDGE_KIND] = "kind"};
-
-    for (size_t i = 0; i < graph->n_edges; i++) {
-        const struct spec_edge *edge = &graph->edges[i];
-        struct row *row = strmap_get(undone, spec->resources[edge->node].id);
-        const struct row *other = undone_row(undone, spec->resources[edge->dependency].id);
-        bool is_better = row && (!row->waits_for || (str_equal(row->waits_by, by[EDGE_KIND]) &&
-                                                     edge->kind != EDGE_KIND));
-
-        if (!is_better || !other)
-            continue;
-        row->waits_for = other->id;
-        row->waits_by = by[edge->kind];
-    }
-}
-
-/* A Spec that cannot be read has what it says itself. */
-static void find_waits(const struct value *object, const struct strmap *undone)
-{
-    const struct value *resources = value_path(object, "spec", "resources", NULL);
-    _cleanup_(problems_done) struct problems problems = PROBLEMS_INIT;
-    struct spec_graph graph = {0};
-    struct spec *spec = NULL;
-
-    for (size_t i = 0; i < value_count(resources); i++) {
-        const struct value *resource = value_at(resources, i);
-        const char *id = value_get_string(resource, "id");
-        struct row *row = id ? strmap_get(undone, id) : NULL;
-
-        if (row)
-            find_written(row, resource, undone);
-    }
-    if (object && undone->count &&
-        spec_parse(object, &spec_graph_options, &spec, &problems, NULL) == 0 &&
-        spec_graph_make(spec, &graph, NULL) == 0)
-        find_implied(spec, &graph, undone);
-    spec_graph_done(&graph);
-    spec_free(spec);
-}
-
 /* Of a plan that is not carried out (yet). */
 static bool is_planned(const struct row *row)
 {
     return row->action && !row->outcome;
 }
 
-static char *waits_text(const struct row *row, const char *namespace_name)
+char *waits_text(const struct value *wait, const char *namespace_name)
 {
-    _cleanup_free_ char *name = name_of_id(row->waits_for, namespace_name);
-    const char *why = str_equal(row->waits_by, "reference") ? ", to which it refers"
-                      : str_equal(row->waits_by, "kind")    ? ", as its kind comes first"
-                                                            : "";
+    const char *id = value_get_string(wait, "id"), *by = value_get_string(wait, "by");
+    _cleanup_free_ char *name = id ? name_of_id(id, namespace_name) : NULL;
 
-    return str_printf("waits for %s%s", name, why);
+    return name ? str_printf("waits for %s%s", name,
+                             str_equal(by, "reference") ? ", to which it refers"
+                             : str_equal(by, "kind")    ? ", as its kind comes first"
+                                                        : "")
+                : NULL;
 }
 
 static char *text_of(const struct row *row, const char *namespace_name)
@@ -150,8 +73,8 @@ static char *text_of(const struct row *row, const char *namespace_name)
     if (is_planned(row))
         return str_equal(row->action, "unchanged") ? str_new("unchanged")
                                                    : str_printf("to %s", row->action);
-    if (row->state == ROW_WAITS && row->waits_for)
-        return waits_text(row, namespace_name);
+    if (row->waits_for)
+        return waits_text(row->waits_for, namespace_name);
     if (row->state >= ROW_FAILED && row->reason)
         return *line ? str_printf("%s: %s", row->reason, line) : str_new(row->reason);
     return TAKE(line);
@@ -181,8 +104,17 @@ static void add_results(struct rows *rows, const struct value *results)
         row->message = value_get_string(result, "message");
         row->duration = value_get_string(result, "duration");
         row->started_at = value_get_string(result, "startedAt");
-        row->state = state_of(row->outcome);
+        row->waits_for = value_get(result, "waitsFor");
+        row->state = row->waits_for ? ROW_WAITS : state_of(row->outcome);
     }
+}
+
+static const struct value *find_resource(const struct value *resources, const char *id)
+{
+    for (size_t i = 0; i < value_count(resources); i++)
+        if (str_equal(value_get_string(value_at(resources, i), "id"), id))
+            return value_at(resources, i);
+    return NULL;
 }
 
 /* Without a record: what the Spec itself says. */
@@ -205,36 +137,70 @@ static void add_resources(struct rows *rows, const struct value *spec)
     }
 }
 
-static void find_undone(const struct rows *rows, struct strmap *ret)
+/* ---- Objects of others, which have to be healthy, too ---- */
+
+/* What the message says of it, up to the next one; NULL: nothing. free() it. */
+static char *said_of(const char *message, const char *id)
 {
-    for (size_t i = 0; i < rows->count; i++)
-        if (rows->items[i].state != ROW_DONE)
-            strmap_put(ret, rows->items[i].id, &rows->items[i]);
+    _cleanup_free_ char *mark = str_printf("%s: ", id);
+    const char *at = strstr(message, mark), *end;
+
+    if (!at)
+        return NULL;
+    at += strlen(mark);
+    end = strstr(at, "; ");
+    return str_new_n(at, end && end < err_hints(at) ? (size_t)(end - at)
+                                                    : (size_t)(err_hints(at) - at));
+}
+
+static void add_health_check(struct rows *rows, const struct value *check, const struct value *spec,
+                             const struct value *record)
+{
+    const char *place = object_text(check, object_namespace(spec), "namespace", NULL);
+    const char *message = object_text(condition_of(spec, "Ready"), "", "message", NULL);
+    char *id = str_printf("%s:%s:%s:%s", object_text(check, "", "apiVersion", NULL),
+                          object_text(check, "", "kind", NULL), place,
+                          object_text(check, "", "name", NULL));
+    _cleanup_free_ char *said = said_of(message, id);
+    struct row *row = add(rows, id);
+
+    row->own_id = id;
+    row->state = condition_is(spec, "Ready", "True")    ? ROW_DONE
+                 : !said                                ? ROW_WAITS
+                 : !record || release_has_ended(record) ? ROW_FAILED
+                                                        : ROW_BUSY;
+    row->text = str_printf("%s (healthChecks)", said                     ? said
+                                                : row->state == ROW_DONE ? "healthy"
+                                                                         : "looked at last");
+    row->message = row->text;
+}
+
+static void add_health_checks(struct rows *rows, const struct value *spec,
+                              const struct value *record)
+{
+    const struct value *checks = value_path(spec, "spec", "healthChecks", NULL);
+
+    for (size_t i = 0; i < value_count(checks); i++)
+        add_health_check(rows, value_at(checks, i), spec, record);
 }
 
 void rows_init(struct rows *rows, const struct value *spec, const struct value *record)
 {
     const struct value *results = value_path(record, "status", "results", NULL);
     const char *namespace_name = object_namespace(spec ? spec : record);
-    _cleanup_(strmap_done) struct strmap undone = STRMAP_INIT;
 
     *rows = (struct rows){0};
     if (value_count(results))
         add_results(rows, results);
     else
         add_resources(rows, spec);
-    find_undone(rows, &undone);
-    find_waits(spec, &undone);
+    add_health_checks(rows, spec, record);
     for (size_t i = 0; i < rows->count; i++) {
         struct row *row = &rows->items[i];
-        bool may_wait = row->state == ROW_WAITS || (row->state == ROW_BUSY && !row->started_at);
 
-        if (!may_wait)
-            row->waits_for = row->waits_by = NULL;
-        else if (row->waits_for)
-            row->state = ROW_WAITS;
         row->name = name_of_id(row->id, namespace_name);
-        row->text = text_of(row, namespace_name);
+        if (!row->text)
+            row->text = text_of(row, namespace_name);
         rows->n_done += row->state == ROW_DONE;
     }
 }
@@ -242,11 +208,37 @@ void rows_init(struct rows *rows, const struct value *spec, const struct value *
 void rows_done(struct rows *rows)
 {
     for (size_t i = 0; i < rows->count; i++) {
+        free(rows->items[i].own_id);
         free(rows->items[i].name);
         free(rows->items[i].text);
     }
     free(rows->items);
     *rows = (struct rows){0};
+}
+
+void row_add_members(struct value_builder *b, const struct row *row)
+{
+    const struct {
+        const char *key, *text;
+    } texts[] = {
+        {"id", row->id},
+        {"action", row->action},
+        {"outcome", row->outcome},
+        {"reason", row->reason},
+        {"message", row->message},
+        {"startedAt", row->started_at},
+        {"duration", row->duration},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        if (texts[i].text) {
+            value_key(b, texts[i].key);
+            value_add_string(b, texts[i].text);
+        }
+    if (!row->waits_for)
+        return;
+    value_key(b, "waitsFor");
+    value_add(b, row->waits_for);
 }
 
 bool rows_have_failed(const struct rows *rows)

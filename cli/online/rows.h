@@ -15,10 +15,10 @@ struct row {
     const char *action, *outcome, *reason, *duration, *started_at;
     const char *message; /* its first line is meant */
     enum row_state state;
-    const char *waits_for; /* the id of a resource that is not done, if it waits for one */
-    const char *waits_by;  /* what says so: "dependsOn", "reference", "kind" */
-    char *name;            /* "Deployment/web" */
-    char *text;            /* what there is to say: "Available: 0/1", "waits for Job/migrate"; "" */
+    const struct value *waits_for; /* {id, by}; NULL: nothing */
+    char *own_id; /* of an object that is not the Spec's own (healthChecks); else NULL */
+    char *name;   /* "Deployment/web" */
+    char *text;   /* what there is to say: "Available: 0/1", "waits for Job/migrate"; "" */
 };
 
 struct rows {
@@ -32,6 +32,12 @@ void rows_init(struct rows *rows, const struct value *spec, const struct value *
 void rows_done(struct rows *rows);
 /* Then their messages say what the Spec's own message repeats. */
 bool rows_have_failed(const struct rows *rows);
+
+/* Its members, as `-o json` has them, into an object. */
+void row_add_members(struct value_builder *b, const struct row *row);
+
+/* "waits for Job/migrate", of a result's waitsFor; free(). NULL: it has none. */
+char *waits_text(const struct value *waits_for, const char *namespace_name);
 
 const char *row_mark(const struct row *row);
 enum style row_style(const struct row *row);

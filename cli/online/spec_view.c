@@ -69,7 +69,7 @@ void spec_view_head(struct output *out, const struct value *spec, const struct v
     if (objects)
         output_add(out, "   %s objects", objects);
     if (drift)
-        output_add(out, "   drift corrected %lld times", (long long)drift);
+        output_add(out, "   drift corrected %lld time%s", (long long)drift, drift > 1 ? "s" : "");
     output_end(out);
 }
 
@@ -194,7 +194,8 @@ void show_next(struct output *out, const struct value *spec, const struct standi
 void spec_view_foot(struct output *out, const struct value *spec, bool is_short)
 {
     struct standing standing = standing_of(spec, now());
-    _cleanup_free_ char *line = first_line(is_short ? standing.summary : standing.message);
+    bool is_told = is_short && standing.rank == STANDING_FAILED; /* by the rows */
+    _cleanup_free_ char *line = first_line(is_told ? standing.summary : standing.message);
 
     if (standing.rank != STANDING_READY)
         output_line(out, "%s", line);

@@ -115,26 +115,6 @@ static void add_standing(struct value_builder *b, const struct value *spec)
     value_add_int(b, object_int(spec, 0, "status", "driftCorrections", "count", NULL));
 }
 
-static void add_resource(struct value_builder *b, const struct row *row)
-{
-    value_begin_object(b);
-    add_text(b, "id", row->id);
-    add_text(b, "action", row->action);
-    add_text(b, "outcome", row->outcome);
-    add_text(b, "reason", row->reason);
-    add_text(b, "message", row->message);
-    add_text(b, "startedAt", row->started_at);
-    add_text(b, "duration", row->duration);
-    if (row->waits_for) {
-        value_key(b, "waitsFor");
-        value_begin_object(b);
-        add_text(b, "id", row->waits_for);
-        add_text(b, "by", row->waits_by);
-        value_end_object(b);
-    }
-    value_end_object(b);
-}
-
 static void print_built(struct cli *cli, struct value_builder *b)
 {
     _cleanup_value_ const struct value *value = NULL;
@@ -199,10 +179,10 @@ static int show_many(struct session *session, struct error *error)
         return r;
     if (specs.count || cli->options.output)
         show_specs(cli, &specs);
-    else if (place)
-        output_line(&cli->err, "There are no Specs in the namespace %s.", place);
     else
-        output_line(&cli->err, "There are no Specs.");
+        output_line(&cli->err, "There are no Specs%s%s%s.",
+                    cli->options.selector ? " with these labels" : "",
+                    place ? " in the namespace " : "", place ? place : "");
     return EXIT_DONE;
 }
 
@@ -320,8 +300,11 @@ static void show_one_json(struct cli *cli, const struct value *spec, const struc
     add_standing(b, spec);
     value_key(b, "resources");
     value_begin_array(b);
-    for (size_t i = 0; i < rows->count; i++)
-        add_resource(b, &rows->items[i]);
+    for (size_t i = 0; i < rows->count; i++) {
+        value_begin_object(b);
+        row_add_members(b, &rows->items[i]);
+        value_end_object(b);
+    }
     value_end_array(b);
     value_end_object(b);
     print_built(cli, b);

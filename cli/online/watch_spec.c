@@ -129,12 +129,7 @@ static void emit_row(struct watcher *watcher, const struct value *spec, const st
     add_time(b);
     add_member(b, "type", "Resource");
     add_spec_members(b, spec);
-    add_member(b, "id", row->id);
-    add_member(b, "action", row->action);
-    add_member(b, "outcome", row->outcome);
-    add_member(b, "reason", row->reason);
-    add_member(b, "message", row->message);
-    add_member(b, "duration", row->duration);
+    row_add_members(b, row);
     emit(watcher, b);
 }
 
@@ -213,11 +208,12 @@ static void draw(struct watcher *watcher, const struct snapshot *snapshot,
     struct output *out = watcher->out;
     struct spec_view view = {.spec = snapshot->spec, .record = record, .rows = rows};
 
-    output_begin_frame(out);
+    if (is_last)
+        output_erase_frame(out);
+    else
+        output_begin_frame(out);
     if (!is_last)
         view.most = out->rows > 8 ? out->rows - 6 : 2;
-    if (is_last)
-        out->is_frame = false; /* whole, however long it is: nothing is drawn over it */
     spec_view_head(out, snapshot->spec, record);
     if (has_rows(record) || !record)
         spec_view_rows(out, &view);
@@ -226,19 +222,22 @@ static void draw(struct watcher *watcher, const struct snapshot *snapshot,
         output_line(out, "the API server does not answer: %s", snapshot->error.message);
     else if (!is_last)
         output_paint(out, STYLE_DIM, "ctrl-c leaves the operator at work"), output_end(out);
-    output_end_frame(out);
     if (is_last)
-        output_keep_frame(out);
+        output_flush(out);
+    else
+        output_end_frame(out);
 }
 
 /* ---- The end ---- */
 
+/* Ready of a suspended Spec stays that of the generation which was applied. */
 static bool is_current(const struct value *spec, int64_t generation)
 {
     const struct value *ready = condition_of(spec, "Ready");
 
     return object_int(spec, -1, "status", "observedGeneration", NULL) >= generation &&
-           value_int(value_get(ready, "observedGeneration"), -1) >= generation;
+           (value_int(value_get(ready, "observedGeneration"), -1) >= generation ||
+            str_equal(value_get_string(ready, "reason"), "Suspended"));
 }
 
 /* A plan waits, and has its verdict, which the operator has not seen yet: it is no news. */
@@ -461,11 +460,29 @@ static void tell_connection(struct watcher *watcher, const struct snapshot *snap
     output_flush(&watcher->session->cli->err);
 }
 
-static int timed_out(const struct watcher *watcher, struct error *error)
+/* Neither the Spec's change nor the request. */
+static bool is_unseen(const struct watch_spec *watch, const struct value *spec,
+                      const struct value *request)
+{
+    const struct value *object = request ? request : spec;
+    int64_t wanted =
+        request ? object_int(request, 0, "metadata", "generation", NULL) : watch->generation;
+
+    return object_int(object, 0, "status", "observedGeneration", NULL) < wanted;
+}
+
+static int timed_out(const struct watcher *watcher, const struct value *spec,
+                     const struct value *request, struct error *error)
 {
     const struct target *target = watcher->watch->target;
     _cleanup_free_ char *time = duration_show(watcher->watch->timeout);
 
+    if (is_unseen(watcher->watch, spec, request)) {
+        err_set(error, ERR_TIMEOUT, "NotSeen", "%s/%s: no operator has seen it after %s",
+                target->namespace_name, target->name, time);
+        err_hint(error, "kubectl kusion doctor");
+        return ERR_TIMEOUT;
+    }
     err_set(error, ERR_TIMEOUT, "Timeout", "%s/%s: not there after %s; the operator goes on",
             target->namespace_name, target->name, time);
     err_hint(error, "kubectl kusion status %s -n %s", target->name, target->namespace_name);
@@ -520,7 +537,7 @@ static int loop(struct watcher *watcher, struct follow *follow, struct error *er
             return code;
         }
         if (follow_now() >= watcher->deadline)
-            return timed_out(watcher, error);
+            return timed_out(watcher, snapshot.spec, request, error);
         if (watcher->out->is_broken)
             return EXIT_ERROR;
     }

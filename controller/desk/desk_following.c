@@ -156,17 +156,23 @@ static bool takes_drift(struct desk_entry *entry, int64_t at, int64_t *ret_after
     return true;
 }
 
-bool desk_is_at_rest(struct desk *desk, const char *key, int64_t *ret_after)
+bool desk_is_at_rest(struct desk *desk, const char *key, bool is_whole, int64_t *ret_after)
 {
     LOCKED(&desk->lock);
     struct desk_entry *entry = strmap_get(&desk->tables[DESK_SPEC].entries, key);
     int64_t at = now(desk);
 
-    if (!entry || !entry->is_at_rest || !entry->following || entry->attempt || !entry->is_listed)
+    if (!entry || !entry->is_at_rest || entry->attempt || !entry->is_listed)
+        return false;
+    if (entry->rest.ignores_drift) {
+        *ret_after = entry->rest.interval;
+        return is_whole;
+    }
+    if (!entry->following)
         return false;
     if (atomic_load(&entry->following->has_drifted))
         return !takes_drift(entry, at, ret_after);
-    if (!entry->rest.is_followed || at >= entry->rest.verify_at ||
+    if (!is_whole || !entry->rest.is_followed || at >= entry->rest.verify_at ||
         desk_following_state(entry, NULL) != FOLLOWING_WHOLE)
         return false;
     *ret_after = entry->rest.verify_at - at;

@@ -31,6 +31,7 @@ void desk_unfollow(struct desk_entry *entry);
 
 struct desk_rest {
     bool is_followed;   /* all that the Spec has */
+    bool ignores_drift; /* nobody wants to know what others do: nothing is followed or verified */
     int64_t interval;   /* ms until the next regular check */
     int64_t verify_at;  /* ms, monotonic: its values are to be verified then; 0: never */
     int64_t drift_wait; /* ms before which drift is not looked at */
@@ -42,7 +43,8 @@ int64_t desk_verify_at(const struct desk_entry *entry);
 /* Whether it was at rest before, and all is whole. why: unless it is. */
 enum runtime_whole desk_following_state(struct desk_entry *entry, struct error *why);
 
-/* For the reconcile of a key that has no attempt: true if there is nothing to do for *ret_after. */
-bool desk_is_at_rest(struct desk *desk, const char *key, int64_t *ret_after);
+/* For the reconcile of a key that has no attempt: true if there is nothing to do for *ret_after.
+ * is_whole: a change of what the Spec is read from, besides itself, is told as well. */
+bool desk_is_at_rest(struct desk *desk, const char *key, bool is_whole, int64_t *ret_after);
 
 #endif

@@ -10,12 +10,15 @@
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/operation_log.h"
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/recall.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/rejection.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
 #include "controller/reconcile/sources.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 
@@ -25,7 +28,7 @@ static void log_begin(struct attempt *attempt)
 {
     bool waits = attempt->release && attempt->release->phase == PHASE_AWAITING_APPROVAL;
 
-    if (waits && !attempt->approved) /* it began before */
+    if (waits && !attempt->apply.approved) /* it began before */
         return;
     operation_log_begin(&attempt->run, attempt->revision, attempt->kind == ATTEMPT_RETRY);
 }
@@ -36,10 +39,10 @@ static int begin_new(struct attempt *attempt, struct error *error)
 {
     int r = rejection_look(attempt, error);
 
-    if (r || attempt->rejected)
+    if (r || attempt->apply.rejected)
         return r;
     r = apply_begin_release(attempt, error);
-    return r < 0 || attempt->approved ? r : approval_load(attempt, attempt->release, error);
+    return r < 0 || attempt->apply.approved ? r : approval_load(attempt, attempt->release, error);
 }
 
 /* While the plan is made: makes its Release. A retry, and the check of a Ready Spec, get one later.
@@ -50,9 +53,9 @@ static int announce(struct attempt *attempt, struct error *error)
 
     /* A Spec that was never applied has Releases only if an earlier Spec had its name. If the first
      * Release cannot be made, the next step looks which there are. */
-    if (attempt->is_first && apply_record_spec(attempt, error) < 0)
+    if (attempt->apply.is_first && apply_record_spec(attempt, error) < 0)
         return error->code;
-    if (attempt->is_first)
+    if (attempt->apply.is_first)
         release_begin_first(attempt->run.context, &attempt->run.subject, RELEASE_APPLY,
                             &attempt->release);
     if (attempt->kind == ATTEMPT_NEW && !attempt->release)
@@ -103,15 +106,15 @@ static int begin_plan(struct attempt *attempt, struct error *error)
 
     run_operation_init(&operation, run);
     operation.config.scope.thorough = run->policy.needs_approval; /* as the plan was shown */
-    operation.config.approved = attempt->approved;
-    operation.config.for_approval = run->policy.needs_approval && !attempt->approved;
+    operation.config.approved = attempt->apply.approved;
+    operation.config.for_approval = run->policy.needs_approval && !attempt->apply.approved;
     following_begin(attempt, &operation.config);
     r = attempt_open(attempt, &operation.config, attempt->spec, error);
     if (r == 0)
-        r = recall_read(run, operation_ledger(attempt->operation), attempt->is_first, &recall,
+        r = recall_read(run, operation_ledger(attempt->operation), attempt->apply.is_first, &recall,
                         error);
     if (recall.is_needed) /* a Spec of which Releases tell is not the first of its name */
-        attempt->is_first = false;
+        attempt->apply.is_first = false;
     if (r == 0)
         errand_plan(attempt, &recall);
     recall_done(&recall);
@@ -174,7 +177,7 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
     cluster_secret_follow(attempt);
     operation_log_start(run, RELEASE_APPLY);
     attempt->kind = ATTEMPT_NEW;
-    attempt->is_first =
+    attempt->apply.is_first =
         !run_says(run, "True", NULL) && !run_has_finalizer(run) && !run_last_attempted(run);
     if (hold_begin(attempt, &failure) < 0)
         return apply_failed(attempt, &failure, result, error);
@@ -208,12 +211,8 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
 /* An operation began after the one in the status: its Release may be unfinished. */
 static bool has_unreported_revision(const struct attempt *attempt)
 {
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-
-    ledger_head(operation_ledger(attempt->operation), &arena, &head);
-    arena_done(&arena);
-    return head.revision > run_last_applied(&attempt->run);
+    return run_state_numbers(operation_ledger(attempt->operation)).revision >
+           run_last_applied(&attempt->run);
 }
 
 /* The hold was carried out, and the Release by which a person asked for it may not say so yet:
@@ -222,12 +221,12 @@ static void tell_settled(struct attempt *attempt)
 {
     const struct run *run = &attempt->run;
     const struct run_last last = run_last(run);
-    const struct verdict verdict = {"True", "ReconciliationSucceeded", last.message,
-                                    PROGRESS_SETTLED, last.healthy};
-    const struct request_report report = {
-        .phase = PHASE_SUCCEEDED, .revision = run_last_applied(run), .verdict = &verdict};
+    struct outcome outcome = {.phase = PHASE_SUCCEEDED,
+                              .verdict = verdict_of_success(last.message),
+                              .applied = run_last_applied(run)};
 
-    hold_tell(attempt, &report);
+    outcome.verdict.healthy = last.healthy;
+    tell_outcome(attempt, &outcome, TELL_REQUEST, NULL);
 }
 
 static int idle(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -264,17 +263,12 @@ static int mark_revision(struct attempt *attempt, struct error *error)
 /* Before anything is done: the Release has who approved it. */
 static int record_approval(struct attempt *attempt, struct error *error)
 {
-    struct release_report report = {
-        .phase = release_working_phase(attempt->run.hold.operation),
-        .approval = approval_of(attempt),
-    };
-
+    struct outcome outcome = {.phase = release_working_phase(attempt->run.hold.operation)};
     int r;
 
-    if (!attempt->release || attempt->release->phase == report.phase)
+    if (!attempt->release || attempt->release->phase == outcome.phase)
         return 0;
-    r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
-                      error);
+    r = tell_outcome(attempt, &outcome, TELL_RELEASE, error);
     if (r >= 0)
         approval_tell_approved(attempt);
     return r;
@@ -287,9 +281,9 @@ static int begin_work(struct attempt *attempt, struct error *error)
     if (attempt->kind == ATTEMPT_RETRY || attempt->kind == ATTEMPT_CORRECTION)
         return 0;
     r = apply_begin_release(attempt, error);
-    if (r >= 0 && (attempt->approved || attempt->kind == ATTEMPT_RESYNC))
+    if (r >= 0 && (attempt->apply.approved || attempt->kind == ATTEMPT_RESYNC))
         r = mark_revision(attempt, error);
-    if (r >= 0 && attempt->approved)
+    if (r >= 0 && attempt->apply.approved)
         r = record_approval(attempt, error);
     if (r >= 0 && attempt->kind == ATTEMPT_RESYNC)
         progress_begin(attempt);
@@ -371,7 +365,7 @@ static int leave_drift(struct attempt *attempt, int64_t wait, struct reconcile_r
         drift_tell(run);
     r = run_acknowledge(run, error);
     if (run->policy.drift == DRIFT_ENABLED)
-        attempt->drift_wait = wait < FIGHT_LOOK ? wait : FIGHT_LOOK;
+        attempt->apply.drift_wait = wait < FIGHT_LOOK ? wait : FIGHT_LOOK;
     r = apply_settle(attempt, r, result);
     if (wait && result->kind == RECONCILE_AFTER && wait < result->after)
         result->after = wait;
@@ -388,8 +382,7 @@ static int64_t drift_rests(const struct attempt *attempt)
         return drift_is_in(plan) ? run->policy.interval : 0;
     return run->policy.needs_approval || run_has_request(run)
                ? 0
-               : corrections_rest(run_corrections(run), plan,
-                                  run->context->clock->now(run->context->clock));
+               : corrections_rest(run_corrections(run), plan, context_now(run->context));
 }
 
 int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error)
@@ -398,12 +391,12 @@ int apply_planned(struct attempt *attempt, struct reconcile_result *result, stru
     struct error failure = {0};
     bool is_empty;
 
-    if (attempt->approved) /* also of a plan that is stale */
-        approved_plan_digest(attempt->approved, attempt->digest);
+    if (attempt->apply.approved) /* also of a plan that is stale */
+        approved_plan_digest(attempt->apply.approved, attempt->digest);
     if (operation_error(attempt->operation, &failure) < 0)
         return apply_failed(attempt, &failure, result, error);
     attempt_measure(attempt);
-    if (!attempt->approved)
+    if (!attempt->apply.approved)
         plan_digest(plan, attempt->run.plan_key, sizeof(attempt->run.plan_key), attempt->digest);
     is_empty = plan_is_empty(plan);
     if (attempt->kind == ATTEMPT_RESYNC && !has_unreported_revision(attempt)) {

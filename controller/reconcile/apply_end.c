@@ -5,8 +5,10 @@
 #include "controller/reconcile/corrections.h"
 #include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "engine/state/calls.h"
@@ -45,61 +47,38 @@ int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result
     if (sooner && sooner < result->after)
         result->after = sooner;
     if (r >= 0 && !sooner)
-        following_settle(attempt, attempt->drift_wait);
+        following_settle(attempt, attempt->apply.drift_wait);
     end_unless_unwritten(attempt, r);
     return r;
 }
 
 /* The Release shows a plan, which could not be made again this time. It can still be approved. */
-static bool waits_on(const struct attempt *attempt, const struct release_report *report)
+static bool waits_on(const struct attempt *attempt, const struct outcome *outcome)
 {
-    return report->phase == PHASE_FAILED && !report->results && attempt->release &&
-           attempt->release->phase == PHASE_AWAITING_APPROVAL && !attempt->approved;
+    return outcome->phase == PHASE_FAILED && !outcome->results && attempt->release &&
+           attempt->release->phase == PHASE_AWAITING_APPROVAL && !attempt->apply.approved;
 }
 
-/* The Release of a person by which the operation was asked for ends as the operation does. */
-static void tell_request(struct attempt *attempt, const struct release_report *end)
+/* Release, Spec and request say the same. */
+static int write_end(struct attempt *attempt, struct outcome *outcome, struct error *error)
 {
-    const struct request_report report = {end->phase, attempt->revision, end->verdict,
-                                          end->summary};
+    const struct run *run = &attempt->run;
+    int r;
 
-    hold_tell(attempt, &report);
-}
-
-/* Release and status say the same. If the Release cannot be written, only the Spec says it; the
- * first error is returned. */
-static int write_end(struct attempt *attempt, struct release_report *report,
-                     struct run_status *status, struct error *error)
-{
-    struct run *run = &attempt->run;
-    int r, written;
-
-    report->plan = plan_of(attempt);
-    report->digest = attempt->digest;
-    report->approval = approval_of(attempt);
-    report->verdict = report->verdict ? report->verdict : &status->verdict;
-    status->is_end = true;
-    if (report->plan)
-        status->plan = report_plan(report->plan, report->digest);
-    if (report->results)
-        status->resources = report_resources(report->results);
-    if (attempt->operation && attempt->knows_state) {
-        status->inventory = report_inventory(run->context, operation_ledger(attempt->operation));
-        status->is_finished = true;
-    }
-    r = waits_on(attempt, report)
-            ? 0
-            : release_write(run->context, &run->subject, attempt->release, report, error);
-    written = run_write_status(run, status, r < 0 ? NULL : error);
-    run_status_done(status);
-    if (r >= 0 && written >= 0 && !waits_on(attempt, report))
-        tell_request(attempt, report);
-    if (r >= 0 && written >= 0 && attempt->release)
-        retention_collect(run, attempt->knows_revisions ? &attempt->revisions : NULL,
-                          attempt->revision, report->phase);
-    else if (r >= 0 && written >= 0 && attempt->kind == ATTEMPT_CORRECTION)
+    outcome->plan = plan_of(attempt);
+    outcome->is_end = true;
+    outcome->is_finished = attempt->operation && attempt->knows_state;
+    if (outcome->is_finished)
+        outcome->ledger = operation_ledger(attempt->operation);
+    r = tell_outcome(
+        attempt, outcome,
+        waits_on(attempt, outcome) ? TELL_SPEC : TELL_RELEASE | TELL_SPEC | TELL_REQUEST, error);
+    if (r >= 0 && attempt->release)
+        retention_collect(run, attempt->apply.knows_revisions ? &attempt->apply.revisions : NULL,
+                          attempt->revision, outcome->phase);
+    else if (r >= 0 && attempt->kind == ATTEMPT_CORRECTION)
         retention_check(run);
-    return r < 0 ? r : written;
+    return r;
 }
 
 static const struct value *count_correction(const struct attempt *attempt, const char *summary)
@@ -109,7 +88,7 @@ static const struct value *count_correction(const struct attempt *attempt, const
     if (!attempt_is_correction(attempt))
         return NULL;
     return corrections_add(run_corrections(run), plan_of(attempt), summary,
-                           run->context->clock->now(run->context->clock));
+                           context_now(run->context));
 }
 
 /* "revision 8: rolled back to revision 3: 2 configured" */
@@ -127,42 +106,12 @@ static char *describe_success(const struct attempt *attempt, const char *summary
     return buf_take(&text);
 }
 
-/* The same for the table of Releases, which has the revision and the operation in other columns. */
-static char *describe_for_table(const struct run *run, const char *summary)
+static struct verdict verdict_of_apply(const struct run *run, const char *message)
 {
-    const struct hold *hold = &run->hold;
+    struct verdict verdict = verdict_of_success(message);
 
-    return report_to_revision(str_new(summary), hold->to_revision);
-}
-
-static bool is_held(const struct run *run)
-{
-    return run->hold.operation != RELEASE_APPLY;
-}
-
-/* The same for the Spec, which is not in force itself under a hold. */
-static char *describe_for_spec(const struct run *run, const char *message)
-{
-    const struct hold *hold = &run->hold;
-    struct buf text = BUF_INIT;
-
-    if (!is_held(run))
-        return str_new(message);
-    buf_printf(&text, "%s; ", message);
-    if (hold->cause)
-        buf_printf(&text, "generation %lld failed: %s; ", (long long)hold->generation, hold->cause);
-    buf_add_str(&text, "the Spec is applied again when it changes");
-    return buf_take(&text);
-}
-
-static struct verdict verdict_of_success(const struct run *run, const char *message)
-{
-    const char *healthy = run->policy.wait ? "True" : NULL;
-
-    return is_held(run) ? (struct verdict){"False", hold_reason(&run->hold), message,
-                                           PROGRESS_STALLED, healthy}
-                        : (struct verdict){"True", "ReconciliationSucceeded", message,
-                                           PROGRESS_SETTLED, healthy};
+    verdict.healthy = run->policy.wait ? "True" : NULL;
+    return verdict;
 }
 
 static int succeeded(struct attempt *attempt, const struct operation_results *results,
@@ -173,29 +122,26 @@ static int succeeded(struct attempt *attempt, const struct operation_results *re
     int r = attempt->kind == ATTEMPT_CORRECTION ? 0 : apply_begin_release(attempt, error);
     _cleanup_free_ char *summary = report_summary(results);
     _cleanup_free_ char *message = describe_success(attempt, summary);
-    _cleanup_free_ char *said = describe_for_spec(run, message);
-    _cleanup_free_ char *told = describe_for_table(run, summary);
-    struct verdict done = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED,
-                           run->policy.wait ? "True" : NULL};
-    struct release_report report = {
-        .phase = PHASE_SUCCEEDED, .results = results, .verdict = &done, .summary = told};
-    struct run_status status = {
-        .verdict = verdict_of_success(run, said),
-        .is_held = is_held(run),
+    /* The table of Releases has the revision and the operation in other columns. */
+    _cleanup_free_ char *column = report_to_revision(str_new(summary), run->hold.to_revision);
+    _cleanup_value_ const struct value *corrections = count_correction(attempt, summary);
+    struct outcome outcome = {
+        .phase = PHASE_SUCCEEDED,
+        .verdict = verdict_of_apply(run, message),
+        .summary = column,
+        .results = results,
         .attempted = attempt->revision,
         .applied = attempt->revision,
-        .corrections = count_correction(attempt, summary),
+        .corrections = corrections,
         .drops_corrections = !attempt_is_correction(attempt),
     };
-    bool is_correction = status.corrections != NULL;
     int written;
 
     following_note(attempt);
-    written = write_end(attempt, &report, &status, r < 0 ? NULL : error);
-
+    written = write_end(attempt, &outcome, r < 0 ? NULL : error);
     if (r >= 0)
         r = written;
-    if (r >= 0 && is_correction)
+    if (r >= 0 && corrections)
         operation_log_correction(run);
     if (r >= 0)
         operation_log_success(run, summary);
@@ -206,8 +152,8 @@ static int failed(struct attempt *attempt, const struct error *failure,
                   const struct operation_results *results, struct error *error)
 {
     struct run *run = &attempt->run;
-    struct release_report report = {.phase = PHASE_FAILED, .results = results};
-    struct run_status status = {
+    struct outcome outcome = {
+        .phase = PHASE_FAILED,
         .verdict = run_judge(run, failure, results && report_timed_out(results)),
         .results = results,
     };
@@ -215,10 +161,10 @@ static int failed(struct attempt *attempt, const struct error *failure,
 
     if (r < 0)
         return r;
-    status.attempted = attempt->release ? attempt->revision : 0;
-    status.counts_failure = was_planned(attempt) && status.verdict.progress == PROGRESS_STALLED;
+    outcome.attempted = attempt->release ? attempt->revision : 0;
+    outcome.counts_failure = was_planned(attempt) && outcome.verdict.progress == PROGRESS_STALLED;
     operation_log_failure(run, failure, run_says_already(run, failure));
-    return write_end(attempt, &report, &status, error);
+    return write_end(attempt, &outcome, error);
 }
 
 /* After so many failures the last revision that succeeded is applied again. It is tried once: what
@@ -283,49 +229,47 @@ static char *describe_superseded(struct attempt *attempt, const struct operation
     return buf_take(&text);
 }
 
-/* The Release alone ends: the Spec's status is the next attempt's to write. */
-static int write_release_end(struct attempt *attempt, enum release_phase phase,
-                             const struct verdict *verdict, const struct operation_results *results,
-                             struct error *error)
-{
-    struct release_report report = {.phase = phase,
-                                    .plan = plan_of(attempt),
-                                    .digest = attempt->digest,
-                                    .approval = approval_of(attempt),
-                                    .results = results,
-                                    .verdict = verdict};
-
-    return release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
-                         error);
-}
-
-/* Its Release ends with what was done so far. Where that cannot be written, the next operation
- * cancels it. */
+/* Its Release ends with what was done so far, and the next attempt writes the Spec's status. Where
+ * that cannot be written, the next operation cancels it. */
 static void write_superseded(struct attempt *attempt, const struct operation_results *results)
 {
     _cleanup_free_ char *message = describe_superseded(attempt, results);
-    struct verdict verdict = {"False", "Superseded", message, PROGRESS_SETTLED, NULL};
+    struct outcome outcome = {.phase = PHASE_CANCELLED,
+                              .verdict = verdict_of_end("Superseded", message),
+                              .plan = plan_of(attempt),
+                              .results = results};
 
-    write_release_end(attempt, PHASE_CANCELLED, &verdict, results, NULL);
-    tell_request(attempt, &(struct release_report){.phase = PHASE_CANCELLED, .verdict = &verdict});
+    tell_outcome(attempt, &outcome, TELL_RELEASE | TELL_REQUEST, NULL);
 }
 
 /* ms before a plan that was approved or carried out in vain is made again, and later each time. */
 #define PLAN_RETRY 1000
 
+/* The next operation goes on: the Release ends, and the Spec's status stays as it is. */
+static int end_for_another_plan(struct attempt *attempt, struct outcome *outcome,
+                                struct reconcile_result *result, struct error *error)
+{
+    int r = apply_begin_release(attempt, error); /* also of a retry */
+
+    outcome->plan = plan_of(attempt);
+    if (r >= 0)
+        r = tell_outcome(attempt, outcome, TELL_RELEASE, error);
+    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = PLAN_RETRY};
+    return r;
+}
+
 /* Not what was approved would be done. The Release is cancelled, so that the next one shows the new
- * plan; a retry gets one for that. */
+ * plan. */
 static int stale(struct attempt *attempt, const struct error *failure,
                  const struct operation_results *results, struct reconcile_result *result,
                  struct error *error)
 {
-    struct verdict verdict = {"False", PLAN_STALE, failure->message, PROGRESS_SETTLED, NULL};
-    int r = apply_begin_release(attempt, error);
+    struct outcome outcome = {.phase = PHASE_CANCELLED,
+                              .verdict = verdict_of_end(PLAN_STALE, failure->message),
+                              .results = results};
+    int r = end_for_another_plan(attempt, &outcome, result, error);
 
-    if (r >= 0)
-        r = write_release_end(attempt, PHASE_CANCELLED, &verdict, results, error);
     operation_log_failure(&attempt->run, failure, false);
-    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = PLAN_RETRY};
     attempt_end(attempt);
     return r;
 }
@@ -339,14 +283,12 @@ static int partly_done(struct attempt *attempt, const struct error *rest,
     _cleanup_free_ char *summary = report_summary(results);
     _cleanup_free_ char *message =
         str_printf("revision %lld: %s; %s", (long long)attempt->revision, summary, rest->message);
-    struct verdict verdict = {"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED, NULL};
-    int r = apply_begin_release(attempt, error);
+    struct outcome outcome = {
+        .phase = PHASE_SUCCEEDED, .verdict = verdict_of_success(message), .results = results};
+    int r = end_for_another_plan(attempt, &outcome, result, error);
 
     if (r >= 0)
-        r = write_release_end(attempt, PHASE_SUCCEEDED, &verdict, results, error);
-    if (r >= 0)
         operation_log_success(&attempt->run, message);
-    *result = (struct reconcile_result){.kind = RECONCILE_RETRY, .after = PLAN_RETRY};
     end_unless_unwritten(attempt, r);
     return r;
 }
@@ -430,26 +372,21 @@ int apply_write_missing_status(struct attempt *attempt, struct reconcile_result 
                                struct error *error)
 {
     struct run *run = &attempt->run;
-    const struct value *recorded = attempt->release->status;
-    const struct value *ready = conditions_find(value_get(recorded, "conditions"), "Ready");
-    const char *message = value_get_string(ready, "message");
-    _cleanup_free_ char *said = describe_for_spec(run, message ? message : "applied");
-    struct run_status status = {
-        .verdict = verdict_of_success(run, said),
-        .is_held = is_held(run),
+    const char *message = release_message(attempt->release);
+    struct outcome outcome = {
+        .verdict = verdict_of_apply(run, message ? message : "applied"),
         .is_end = true,
         .attempted = attempt->release->revision,
         .applied = attempt->release->revision,
         .drops_corrections = true,
-        .plan = value_ref(value_get(recorded, "plan")),
-        .resources = report_all_ready(plan_of(attempt)->n_resources),
-        .inventory = report_inventory(run->context, operation_ledger(attempt->operation)),
+        .shown = attempt->release->status,
+        .all_ready = plan_of(attempt),
+        .ledger = operation_ledger(attempt->operation),
     };
     int r;
 
     following_note(attempt);
-    r = run_write_status(run, &status, error);
-    run_status_done(&status);
+    r = tell_outcome(attempt, &outcome, TELL_SPEC, error);
     if (r >= 0)
         retention_check(run);
     return apply_settle(attempt, r, result);

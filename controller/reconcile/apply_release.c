@@ -1,8 +1,8 @@
 #include "controller/reconcile/apply_release.h"
 
 #include "controller/reconcile/approval.h"
+#include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/recorded.h"
-#include "controller/reconcile/rejection.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -27,8 +27,8 @@ static int consider(struct attempt *attempt, struct release **latest, struct err
 
     if (!is_of_this(attempt, *latest) || is_reported)
         return 0;
-    if (rejection_ended(*latest)) {
-        attempt->rejected = TAKE(*latest);
+    if (release_was_cancelled(*latest, RELEASE_REJECTED)) {
+        attempt->apply.rejected = TAKE(*latest);
         return 0;
     }
     if ((*latest)->phase == PHASE_FAILED && attempt->kind == ATTEMPT_NEW) {
@@ -67,10 +67,10 @@ int apply_find_release(struct attempt *attempt, struct error *error)
     _cleanup_(release_free_p) struct release *latest = NULL;
     int r;
 
-    release_revisions_done(&attempt->revisions);
-    r = releases_find(run->context, &run->subject, run->cancel, &attempt->revisions, &latest,
+    release_revisions_done(&attempt->apply.revisions);
+    r = releases_find(run->context, &run->subject, run->cancel, &attempt->apply.revisions, &latest,
                       error);
-    attempt->knows_revisions = r >= 0;
+    attempt->apply.knows_revisions = r >= 0;
     if (r >= 0)
         r = find_first(attempt, &latest, error);
     if (r < 0)

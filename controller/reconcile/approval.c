@@ -4,7 +4,7 @@
 
 #include "controller/reconcile/approval_private.h"
 #include "controller/reconcile/plans.h"
-#include "controller/reconcile/rejection.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "engine/plan/approved_value.h"
@@ -38,14 +38,6 @@ const struct release_approval *approval_find(const struct attempt *attempt,
 #define MOST_READ 20
 #define SECONDS   19 /* characters of a time, as far as its seconds */
 
-static bool is_stale(const struct release *release)
-{
-    const struct value *conditions = value_get(release->status, "conditions");
-
-    return release->phase == PHASE_CANCELLED &&
-           str_equal(value_get_string(conditions_find(conditions, "Ready"), "reason"), PLAN_STALE);
-}
-
 static bool was_approved_by(const struct release *release, const struct release_approval *approval)
 {
     const struct value *own = value_get(release->status, "approval");
@@ -70,14 +62,17 @@ static int find_spent(const struct run *run, int64_t revision, bool *ret, struct
 
     for (unsigned n = 0; n < MOST_READ && --revision > 0; n++) {
         _cleanup_(release_free_p) struct release *before = NULL;
+        bool is_stale;
         int r = releases_load(run->context, &run->subject, revision, run->cancel, &before, error);
 
         if (r < 0 || !before || ended_before(before, approval))
             return r;
         if (!names(approval, release_plan(before)))
             continue;
-        *ret = is_stale(before) ? was_approved_by(before, approval) : rejection_ended(before);
-        if (*ret || is_stale(before) || before->phase != PHASE_CANCELLED)
+        is_stale = release_was_cancelled(before, PLAN_STALE);
+        *ret = is_stale ? was_approved_by(before, approval)
+                        : release_was_cancelled(before, RELEASE_REJECTED);
+        if (*ret || is_stale || before->phase != PHASE_CANCELLED)
             return 0;
     }
     return 0;
@@ -95,7 +90,7 @@ int approval_drop_if_spent(struct attempt *attempt, const struct release *releas
     r = find_spent(run, release->revision, &is_spent, error);
     if (is_spent) {
         release_approval_done(&run->approval);
-        attempt->is_approval_spent = true;
+        attempt->apply.is_approval_spent = true;
     }
     return r;
 }
@@ -111,7 +106,7 @@ static int load(const struct attempt *attempt, const struct release *release,
                 struct approved_plan **ret, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct store_call call = context_call(context, attempt->run.cancel);
     const struct document_name name = approval_document(attempt, release);
     _cleanup_value_ const struct value *plan = NULL;
     int r = plans_load(context, &name, &call, &plan, error);
@@ -127,6 +122,16 @@ static bool is_lost(int code)
     return code == ERR_NOT_FOUND || code == ERR_CORRUPT || code == ERR_UNSUPPORTED;
 }
 
+/* *ret: NULL: it is lost. */
+static int load_shown(const struct attempt *attempt, const struct release *release,
+                      struct approved_plan **ret, struct error *error)
+{
+    struct error problem = {0};
+    int r = load(attempt, release, ret, &problem);
+
+    return r < 0 && !is_lost(r) ? err_copy(error, &problem) : 0;
+}
+
 int approval_load(struct attempt *attempt, const struct release *release, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -139,26 +144,21 @@ int approval_load(struct attempt *attempt, const struct release *release, struct
     approval = approval_find(attempt, release);
     if (r < 0 || !run->policy.needs_approval || !approval)
         return r;
-    r = load(attempt, release, &attempt->approved, &problem);
+    r = load(attempt, release, &attempt->apply.approved, &problem);
     if (is_lost(r)) {
         log_warn("an approved plan cannot be read: it is made again", "namespace",
                  run->subject.key.namespace_name, "release", release->name, "reason",
                  problem.reason, "error", problem.message, NULL);
-        free(attempt->approval_lost);
-        attempt->approval_lost =
+        free(attempt->apply.approval_lost);
+        attempt->apply.approval_lost =
             str_printf("what was approved cannot be compared: %s; the next Release shows the plan",
                        problem.message);
         return 0;
     }
     if (r < 0)
         return err_copy(error, &problem);
-    release_approval_copy(&attempt->approval, approval);
+    release_approval_copy(&attempt->apply.approval, approval);
     return 0;
-}
-
-const struct release_approval *approval_of(const struct attempt *attempt)
-{
-    return attempt->approved ? &attempt->approval : NULL;
 }
 
 /* ---- What is to be approved ---- */
@@ -175,7 +175,7 @@ bool approval_is_missing(const struct attempt *attempt)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
 
-    if (!attempt->run.policy.needs_approval || attempt->approved)
+    if (!attempt->run.policy.needs_approval || attempt->apply.approved)
         return false;
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
@@ -200,16 +200,10 @@ static int shows_another(const struct attempt *attempt, bool *ret, struct error 
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
     _cleanup_(approved_plan_unref_p) struct approved_plan *shown = NULL;
-    struct error problem = {0};
-    int r;
+    int r = shows_creations(plan) ? load_shown(attempt, attempt->release, &shown, error) : 0;
 
-    if (!shows_creations(plan))
-        return 0;
-    r = load(attempt, attempt->release, &shown, &problem);
-    if (r < 0)
-        return is_lost(r) ? 0 : err_copy(error, &problem);
-    *ret = !approved_plan_shows(shown, plan);
-    return 0;
+    *ret = shown && !approved_plan_shows(shown, plan);
+    return r;
 }
 
 int approval_needs_release(const struct attempt *attempt, bool *ret, struct error *error)
@@ -226,9 +220,9 @@ int approval_needs_release(const struct attempt *attempt, bool *ret, struct erro
 
 int approval_cancel(const struct attempt *attempt, struct error *error)
 {
-    return attempt->approval_lost
+    return attempt->apply.approval_lost
                ? run_cancel_release_as(&attempt->run, attempt->release, PLAN_STALE,
-                                       attempt->approval_lost, error)
+                                       attempt->apply.approval_lost, error)
                : run_cancel_release(&attempt->run, attempt->release,
                                     "something else would be done now than its plan shows", error);
 }
@@ -239,14 +233,12 @@ static int load_before(const struct attempt *attempt, struct approved_plan **ret
 {
     const struct run *run = &attempt->run;
     _cleanup_(release_free_p) struct release *before = NULL;
-    struct error problem = {0};
     int r = releases_load(run->context, &run->subject, attempt->release->revision - 1, run->cancel,
                           &before, error);
 
-    if (r < 0 || !before || !str_equal(release_plan(before), attempt->digest))
-        return r;
-    r = load(attempt, before, ret, &problem);
-    return r < 0 && !is_lost(r) ? err_copy(error, &problem) : 0;
+    return r < 0 || !before || !str_equal(release_plan(before), attempt->digest)
+               ? r
+               : load_shown(attempt, before, ret, error);
 }
 
 int approval_check_shown(struct attempt *attempt, struct error *error)
@@ -262,8 +254,8 @@ int approval_check_shown(struct attempt *attempt, struct error *error)
     r = load_before(attempt, &shown, error);
     if (r < 0 || !shown || approved_plan_shows(shown, plan))
         return r;
-    attempt->approved = TAKE(shown);
-    release_approval_copy(&attempt->approval, &attempt->run.approval);
+    attempt->apply.approved = TAKE(shown);
+    release_approval_copy(&attempt->apply.approval, &attempt->run.approval);
     return err_set(error, ERR_CONFLICT, PLAN_STALE,
                    "the approval in the Spec is of the plan that the Release before has shown: the "
                    "API server, or an admission webhook, would make other objects now");
@@ -318,36 +310,29 @@ int approval_outlasts(const struct attempt *attempt, bool *ret, struct error *er
     const struct release *release = attempt->release;
     const struct plan *plan = operation_get_plan(attempt->operation);
     _cleanup_(approved_plan_unref_p) struct approved_plan *shown = NULL;
-    struct error problem = {0};
     int r;
 
     *ret = false;
     if (!release || release->phase != PHASE_AWAITING_APPROVAL || !approval_count_open(plan) ||
         str_equal(release_plan(release), attempt->digest))
         return 0;
-    r = load(attempt, release, &shown, &problem);
-    if (r < 0)
-        return is_lost(r) ? 0 : err_copy(error, &problem);
-    *ret = approved_plan_outlasts(shown, plan);
-    return 0;
+    r = load_shown(attempt, release, &shown, error);
+    *ret = shown && approved_plan_outlasts(shown, plan);
+    return r;
 }
 
 /* The Spec's status says what the Release says. */
 static int write_as_shown(struct attempt *attempt, struct error *error)
 {
-    const struct value *shown = attempt->release->status;
-    const struct value *ready = conditions_find(value_get(shown, "conditions"), "Ready");
-    struct run_status status = {
-        .verdict = {"Unknown", "AwaitingApproval", value_get_string(ready, "message"),
+    struct outcome outcome = {
+        .verdict = {"Unknown", "AwaitingApproval", release_message(attempt->release),
                     PROGRESS_RECONCILING, NULL},
         .is_end = true,
         .attempted = attempt->revision,
-        .plan = value_ref(value_get(shown, "plan")),
+        .shown = attempt->release->status,
     };
-    int r = run_write_status(&attempt->run, &status, error);
 
-    run_status_done(&status);
-    return r;
+    return tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }
 
 int approval_wait_on(struct attempt *attempt, struct reconcile_result *result, struct error *error)

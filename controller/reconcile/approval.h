@@ -33,9 +33,6 @@
  * damaged counts as not approved. */
 int approval_load(struct attempt *attempt, const struct release *release, struct error *error);
 
-/* The approval of attempt->approved, for the Release; NULL: there is none. */
-const struct release_approval *approval_of(const struct attempt *attempt);
-
 /* The attempt's plan may not be carried out as it is: it changes something, and is not approved. */
 bool approval_is_missing(const struct attempt *attempt);
 

@@ -1,14 +1,16 @@
 /* Shows a plan in its Release, and asks for its approval: approval.h. */
 #include "controller/reconcile/approval_private.h"
+#include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
+#include "controller/reconcile/tell.h"
 #include "engine/plan/approved_value.h"
 
 static int keep_plan(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct store_call call = context_call(context, attempt->run.cancel);
     const struct document_name name = approval_document(attempt, attempt->release);
     _cleanup_(approved_plan_unref_p) struct approved_plan *plan =
         approved_plan_new(operation_get_plan(attempt->operation), attempt->run.plan_key,
@@ -74,7 +76,7 @@ static char *describe(const struct attempt *attempt, const char *summary,
     if (unplanned)
         buf_printf(&text, " (%zu cannot be planned yet, and will need another approval)",
                    unplanned);
-    if (attempt->is_approval_spent)
+    if (attempt->apply.is_approval_spent)
         buf_add_str(&text, " (the approval in the Spec was of an earlier Release, which became "
                            "stale: it holds again if it is removed, and set anew)");
     add_look(attempt, &text);
@@ -82,53 +84,29 @@ static char *describe(const struct attempt *attempt, const char *summary,
     return buf_take(&text);
 }
 
-static int write_release(struct attempt *attempt, const struct verdict *verdict,
-                         const char *summary, size_t unseen, struct error *error)
+static int write_release(struct attempt *attempt, struct outcome *outcome, const char *summary,
+                         struct error *error)
 {
-    struct release_report report = {.phase = PHASE_AWAITING_APPROVAL,
-                                    .plan = operation_get_plan(attempt->operation),
-                                    .digest = attempt->digest,
-                                    .unseen = unseen,
-                                    .account = run_account(&attempt->run),
-                                    .verdict = verdict};
     bool is_shown = attempt->release->phase == PHASE_AWAITING_APPROVAL;
     int r = 0;
 
     /* A plan that is approved already gets here only if its document could not be read. */
     if (!is_shown || approval_find(attempt, attempt->release))
         r = keep_plan(attempt, error);
-    if (r >= 0 && !is_shown) {
-        operation_log_awaiting(&attempt->run, report.digest, summary);
-        r = release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
-                          error);
-    }
-    return r;
+    if (r < 0 || is_shown)
+        return r;
+    operation_log_awaiting(&attempt->run, attempt->digest, summary);
+    return tell_outcome(attempt, outcome, TELL_RELEASE, error);
 }
 
 /* A Spec that is Ready becomes Progressing: the next attempt looks for the approved Release only if
  * the Spec is not Ready. */
 static int say_approved(struct attempt *attempt, struct error *error)
 {
-    struct run_status status = {
-        .verdict = {"Unknown", "Progressing", "the plan is approved", PROGRESS_RECONCILING, NULL},
-        .attempted = attempt->revision,
-    };
+    struct outcome outcome = {.verdict = verdict_of_progress("the plan is approved"),
+                              .attempted = attempt->revision};
 
-    return run_is_settled(&attempt->run) ? run_write_status(&attempt->run, &status, error) : 0;
-}
-
-static int write_spec(struct attempt *attempt, const struct verdict *verdict, struct error *error)
-{
-    struct run_status status = {
-        .verdict = *verdict,
-        .is_end = true,
-        .attempted = attempt->revision,
-        .plan = report_plan(operation_get_plan(attempt->operation), attempt->digest),
-    };
-    int r = run_write_status(&attempt->run, &status, error);
-
-    run_status_done(&status);
-    return r;
+    return run_is_settled(&attempt->run) ? tell_outcome(attempt, &outcome, TELL_SPEC, error) : 0;
 }
 
 /* Of a request: if the Release is not there any more, somebody deleted it, and so withdrew it. */
@@ -148,7 +126,14 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     _cleanup_free_ char *summary =
         report_to_revision(report_plan_summary(plan), attempt->run.hold.to_revision);
     _cleanup_free_ char *message = NULL;
-    struct verdict verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL};
+    struct outcome outcome = {
+        .phase = PHASE_AWAITING_APPROVAL,
+        .verdict = {"Unknown", "AwaitingApproval", NULL, PROGRESS_RECONCILING, NULL},
+        .plan = plan,
+        .account = run_account(&attempt->run),
+        .is_end = true,
+        .attempted = attempt->revision,
+    };
     struct report_unseen unseen;
     bool is_new;
     int r;
@@ -160,24 +145,26 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     if (r < 0)
         return r;
     unseen = report_unseen(plan);
-    verdict.message = message = describe(attempt, summary, &unseen);
+    outcome.unseen = unseen.changes;
+    outcome.verdict.message = message = describe(attempt, summary, &unseen);
     is_new = attempt->release->phase != PHASE_AWAITING_APPROVAL;
     r = note_shown(attempt, error);
     if (r >= 0)
-        r = write_release(attempt, &verdict, summary, unseen.changes, error);
+        r = write_release(attempt, &outcome, summary, error);
     if (r < 0)
         return r;
     if (is_new)
         approval_tell(attempt, attempt->release, EVENT_NORMAL, "PlanReady", message);
     if (is_new) /* no operation ends here, and Releases that nobody approves would pile up */
-        retention_collect(&attempt->run, attempt->knows_revisions ? &attempt->revisions : NULL,
+        retention_collect(&attempt->run,
+                          attempt->apply.knows_revisions ? &attempt->apply.revisions : NULL,
                           attempt->revision, PHASE_AWAITING_APPROVAL);
     attempt_check_later(attempt, result);
     if (approval_find(attempt, attempt->release)) {
         *result = (struct reconcile_result){.kind = RECONCILE_AFTER, .priority = WORKQUEUE_CHANGE};
         r = say_approved(attempt, error);
     } else {
-        r = write_spec(attempt, &verdict, error);
+        r = tell_outcome(attempt, &outcome, TELL_SPEC, error);
     }
     attempt_end(attempt);
     return r;

@@ -33,7 +33,7 @@ void approval_tell(const struct attempt *attempt, const struct release *release,
 
 void approval_tell_approved(const struct attempt *attempt)
 {
-    const struct release_approval *approval = &attempt->approval;
+    const struct release_approval *approval = &attempt->apply.approval;
     _cleanup_free_ char *message =
         str_printf("the plan of Release %s was approved%s%s", attempt->release->name,
                    approval->approver ? " by " : "", approval->approver ? approval->approver : "");

@@ -1,6 +1,5 @@
 #include "controller/reconcile/attempt.h"
 
-#include "controller/reconcile/sources.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -22,16 +21,6 @@ static void give_back(struct attempt *attempt)
 {
     if (!attempt->waits)
         budget_give_back(desk_budget_of(attempt->entry), &attempt->reservation);
-}
-
-/* Reserves nothing, waits for nothing, and has no ticket. */
-static void stop_waiting(struct attempt *attempt)
-{
-    attempt->waits = false;
-    attempt->wait_report_at = 0;
-    give_back(attempt);
-    attempt->needed = 0;
-    budget_drop_ticket(desk_budget_of(attempt->entry), &attempt->reservation);
 }
 
 void attempt_measure(struct attempt *attempt)
@@ -103,27 +92,31 @@ bool attempt_waits_for_place(struct attempt *attempt)
 
 /* ---- Lifetime ---- */
 
+static void apply_done(struct apply *apply)
+{
+    release_free(apply->rejected);
+    release_revisions_done(&apply->revisions);
+    approved_plan_unref(apply->approved);
+    release_approval_done(&apply->approval);
+    free(apply->approval_lost);
+    *apply = (struct apply){0};
+}
+
 void attempt_empty(struct attempt *attempt)
 {
     desk_end_try(attempt->entry);
     release_free(TAKE(attempt->release));
-    release_free(TAKE(attempt->rejected));
     run_done(&attempt->run);
-    sources_drop(TAKE(attempt->sources));
+    source_reading_drop(TAKE(attempt->sources));
     operation_free(TAKE(attempt->operation));
+    apply_done(&attempt->apply);
     attempt->errand = NULL;
     attempt->is_exported = false;
     ledger_unref(TAKE(attempt->ledger));
     free(TAKE(attempt->superseded_by));
     spec_free(TAKE(attempt->spec));
-    approved_plan_unref(TAKE(attempt->approved));
-    release_approval_done(&attempt->approval);
-    attempt->is_approval_spent = false;
-    free(TAKE(attempt->approval_lost));
     give_back(attempt);
     attempt->kind = ATTEMPT_NEW;
-    release_revisions_done(&attempt->revisions);
-    attempt->knows_revisions = false;
     attempt->knows_state = false;
     attempt->revision = 0;
     attempt->progress = (struct attempt_progress){0};
@@ -133,7 +126,11 @@ void attempt_end(struct attempt *attempt)
 {
     attempt_empty(attempt);
     desk_note_read(attempt->entry, NULL);
-    stop_waiting(attempt);
+    attempt->waits = false;
+    attempt->wait_report_at = 0;
+    give_back(attempt);
+    attempt->needed = 0;
+    budget_drop_ticket(desk_budget_of(attempt->entry), &attempt->reservation);
     free(TAKE(attempt->to_preview));
     attempt->evictions = 0;
     attempt->rests_until = 0;
@@ -283,13 +280,9 @@ bool attempt_is_chosen(struct attempt *attempt)
 static int64_t time_left(const struct attempt *attempt)
 {
     const struct clock_source *clock = desk_clock(attempt->entry);
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-    int64_t left;
+    int64_t progressed_at = run_state_numbers(operation_ledger(attempt->operation)).progressed_at;
+    int64_t left = progressed_at + attempt->run.policy.timeout - clock->now(clock);
 
-    ledger_head(operation_ledger(attempt->operation), &arena, &head);
-    arena_done(&arena);
-    left = head.progressed_at + attempt->run.policy.timeout - clock->now(clock);
     return left > 0 ? left : 0;
 }
 

@@ -19,12 +19,11 @@
 #ifndef CONTROLLER_RECONCILE_ATTEMPT_H
 #define CONTROLLER_RECONCILE_ATTEMPT_H
 
+#include "controller/core/workers.h"
 #include "controller/desk/desk.h"
-#include "controller/reconcile/progress.h"
 #include "controller/reconcile/run.h"
+#include "controller/reconcile/source_reading.h"
 #include "engine/operation/operation.h"
-
-struct sources;
 
 enum attempt_kind {
     ATTEMPT_NEW,            /* the first one of this generation: it gets a Release */
@@ -37,6 +36,37 @@ enum attempt_kind {
                                written */
 };
 
+/* What the status says of it (progress.h). */
+struct attempt_progress {
+    int64_t begun;      /* ms, monotonic */
+    int64_t said;       /* ms, monotonic: when a phase was last written; 0: none was */
+    bool is_working;    /* the three below are of carrying out, else of planning */
+    int64_t waits_from; /* ms, monotonic: when it was first seen in this stage; 0: not yet */
+    int64_t waits_due;  /* ms, monotonic: when to write what it waits for; 0: not yet */
+    size_t counted;     /* what was done or had failed when that was said last */
+    int64_t counted_at; /* ms, monotonic; 0: it was not */
+    enum { WAITS_FOR_NOTHING, WAITS_FOR_HEALTH, WAITS_FOR_ANSWER, WAITS_AS_IT_FAILS } waits_said;
+    enum { SAID_NOTHING, SAID_PLANNING, SAID_WORKING } what;
+    bool is_untold;  /* what was said last has no Event: it was a count */
+    bool has_warned; /* in the log, that State is not saved */
+};
+
+/* What only an apply has, and neither a deletion nor a Preview. */
+struct apply {
+    bool is_first;            /* the object had no finalizer: nothing was ever begun for it */
+    struct release *rejected; /* the newest, of which a person rejected the plan; NULL: it is not */
+    struct release_revisions revisions; /* that the history had when it was asked */
+    bool knows_revisions;               /* it was asked */
+    struct approved_plan *approved;     /* what the operation may carry out; NULL: see approval.h */
+    struct release_approval approval;   /* of `approved` */
+    bool is_approval_spent; /* the one in the Spec does not hold any more (approval.h) */
+    char *approval_lost;    /* why the plan that was approved cannot be read; NULL: it can, or none
+                               was approved */
+    enum runtime_look look; /* of a check (following.h) */
+    int64_t drift_wait;     /* ms for which drift that was found is left as it is */
+    bool is_followed;       /* all that it has is; set with run.knows_drift */
+};
+
 struct attempt {
     struct desk_entry *entry; /* of its key */
     struct spec_key object;   /* its key; borrowed from the entry */
@@ -44,9 +74,9 @@ struct attempt {
 
     struct reservation reservation; /* of memory, for its operation; the budget's */
 
-    struct sources *sources; /* what gathers its resources (sources.h), before there is an
-                                operation; or NULL */
-    struct operation *operation; /* NULL: there is none. Only attempt.c sets it */
+    struct source_reading *sources; /* what gathers its resources (sources.h), before there is an
+                                       operation; or NULL */
+    struct operation *operation;    /* NULL: there is none. Only attempt.c sets it */
     struct errand *errand; /* what the operation does for it (errand.h), which owns it; or NULL */
     bool is_exported;      /* the state file of Terraform is written, or must not be waited for */
     struct ledger *ledger; /* open State, from before there is an operation; or NULL */
@@ -55,22 +85,11 @@ struct attempt {
     struct run run;
     struct spec *spec; /* until the operation has it */
     enum attempt_kind kind;
-    bool is_first;            /* the object had no finalizer: nothing was ever begun for it */
-    struct release *release;  /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
-    struct release *rejected; /* the newest, of which a person rejected the plan; NULL: it is not */
-    struct release_revisions revisions; /* that the history had when it was asked */
-    bool knows_revisions;               /* it was asked */
+    struct apply apply;
+    struct release *release; /* NULL: none yet; ATTEMPT_STATUS_MISSING: the one that succeeded */
     bool knows_state; /* State has all that the status tells of (recall.h): it may be reported */
     int64_t revision;
-    char digest[HASH_HEX_SIZE];       /* of the plan; of the approved one, if there is one */
-    struct approved_plan *approved;   /* what the operation may carry out; NULL: see approval.h */
-    struct release_approval approval; /* of `approved` */
-    bool is_approval_spent;           /* the one in the Spec does not hold any more (approval.h) */
-    char *approval_lost; /* why the plan that was approved cannot be read; NULL: it can, or none was
-                            approved */
-    enum runtime_look look; /* of a check (following.h) */
-    int64_t drift_wait;     /* ms for which drift that was found is left as it is */
-    bool is_followed;       /* all that it has is; set with run.knows_drift */
+    char digest[HASH_HEX_SIZE]; /* of the plan; of the approved one, if there is one */
     struct attempt_progress progress;
     unsigned evictions;     /* in a row */
     size_t estimate;        /* bytes, of its operation; set before it plans */
@@ -81,6 +100,18 @@ struct attempt {
     int64_t rests_until;    /* ms, monotonic: when it begins again after an eviction; 0: it was not
                                evicted */
 };
+
+/* ms, monotonic. */
+static inline int64_t attempt_now(const struct attempt *attempt)
+{
+    return context_monotonic(attempt->run.context);
+}
+
+/* The approval of attempt->apply.approved; NULL: there is none. */
+static inline const struct release_approval *attempt_approval(const struct attempt *attempt)
+{
+    return attempt->apply.approved ? &attempt->apply.approval : NULL;
+}
 
 /* A check of a Ready Spec had something to change. */
 static inline bool attempt_is_correction(const struct attempt *attempt)
@@ -94,12 +125,6 @@ static inline bool attempt_is_correction(const struct attempt *attempt)
 
 /* The key's attempt, or a new one. NULL: the key is not "namespace/name". */
 struct attempt *attempt_enter(struct desk *desk, enum desk_kind kind, const char *key);
-/* An attempt that had an operation has none after a reconcile that gave `r` and `result`. True: the
- * operation came to its end. False: it goes on later, or is tried again. */
-static inline bool attempt_came_to_end(int r, const struct reconcile_result *result)
-{
-    return r >= 0 && (result->kind == RECONCILE_DONE || result->kind == RECONCILE_AFTER);
-}
 /* Frees the attempt, unless it has an operation, rests, has a ticket, needs more memory, or waits
  * for a place as a Preview. Without an operation it keeps nothing that it has read, and gives back
  * what it has reserved, unless that was granted after it had asked in vain. */

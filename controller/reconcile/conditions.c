@@ -44,46 +44,10 @@ const struct value *conditions_find(const struct value *conditions, const char *
     return NULL;
 }
 
-/* ---- What a verdict says of each ---- */
-
-/* "True", "False", "Unknown"; NULL: there is no such condition. */
-typedef const char *status_fn(const struct verdict *verdict);
-
-static const char *ready(const struct verdict *verdict)
+const struct value *conditions_ready(const struct value *status)
 {
-    return verdict->ready;
+    return conditions_find(value_get(status, "conditions"), "Ready");
 }
-
-static const char *reconciling(const struct verdict *verdict)
-{
-    return verdict->progress == PROGRESS_RECONCILING ? "True" : NULL;
-}
-
-static const char *stalled(const struct verdict *verdict)
-{
-    return verdict->progress == PROGRESS_STALLED ? "True" : NULL;
-}
-
-static const char *finished(const struct verdict *verdict)
-{
-    return verdict->progress == PROGRESS_RECONCILING ? "False" : "True";
-}
-
-static const char *healthy(const struct verdict *verdict)
-{
-    return verdict->healthy;
-}
-
-/* All that there are, in this order. */
-static const struct {
-    const char *type;
-    status_fn *status;
-} table[] = {
-    {"Ready", ready},     {"Reconciling", reconciling}, {"Stalled", stalled},
-    {"Healthy", healthy}, {"Finished", finished},
-};
-
-/* ---- The conditions ---- */
 
 static void add(struct value_builder *b, const struct value *old, const char *type,
                 const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
@@ -114,29 +78,34 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
     value_end_object(b);
 }
 
-static const char *message_of(status_fn *condition, const struct verdict *verdict,
-                              const struct conditions_clauses *clauses)
-{
-    if (condition == ready || !clauses)
-        return verdict->message;
-    return condition == healthy && clauses->healthy ? clauses->healthy : clauses->brief;
-}
-
 const struct value *conditions_make(const struct value *old, const struct verdict *verdict,
                                     const struct conditions_clauses *clauses,
                                     struct conditions_generation generation, int64_t now)
 {
+    const char *brief = clauses ? clauses->brief : verdict->message;
+    const char *healthy = clauses && clauses->healthy ? clauses->healthy : brief;
+    bool goes_on = verdict->progress == PROGRESS_RECONCILING;
+    /* All that there are, in this order; status NULL: not this time. */
+    const struct {
+        const char *type, *status, *message;
+        int64_t generation;
+    } table[] = {
+        {"Ready", verdict->ready, verdict->message, generation.ready},
+        {"Reconciling", goes_on ? "True" : NULL, brief, generation.observed},
+        {"Stalled", verdict->progress == PROGRESS_STALLED ? "True" : NULL, brief,
+         generation.observed},
+        {"Healthy", verdict->healthy, healthy, generation.observed},
+        {"Finished", goes_on ? "False" : "True", brief, generation.observed},
+    };
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
 
     value_begin_array(b);
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
-        const char *status = table[i].status(verdict);
-        int64_t about = table[i].status == ready ? generation.ready : generation.observed;
         struct verdict said = *verdict;
 
-        said.message = message_of(table[i].status, verdict, clauses);
-        if (status)
-            add(b, old, table[i].type, status, &said, about, now);
+        said.message = table[i].message;
+        if (table[i].status)
+            add(b, old, table[i].type, table[i].status, &said, table[i].generation, now);
     }
     value_end_array(b);
     return value_finish(b);

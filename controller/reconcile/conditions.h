@@ -24,6 +24,23 @@ struct verdict {
     const char *healthy; /* "True", "False"; NULL: not known, no condition */
 };
 
+/* It goes on. */
+static inline struct verdict verdict_of_progress(const char *message)
+{
+    return (struct verdict){"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
+}
+
+static inline struct verdict verdict_of_success(const char *message)
+{
+    return (struct verdict){"True", "ReconciliationSucceeded", message, PROGRESS_SETTLED, NULL};
+}
+
+/* It is over without success, and nothing is to be done about it. */
+static inline struct verdict verdict_of_end(const char *reason, const char *message)
+{
+    return (struct verdict){"False", reason, message, PROGRESS_SETTLED, NULL};
+}
+
 /* The cause of a failure may go away without a change of the object: the API server comes back, or
  * somebody creates the namespace. */
 bool conditions_may_heal(const struct error *error);
@@ -69,5 +86,7 @@ void conditions_drop(const struct value **conditions, const char *type);
 
 /* The condition of a type, or NULL. */
 const struct value *conditions_find(const struct value *conditions, const char *type);
+/* The condition Ready of a status, or NULL. */
+const struct value *conditions_ready(const struct value *status);
 
 #endif

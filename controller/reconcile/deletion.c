@@ -5,9 +5,12 @@
 #include "controller/reconcile/cluster_secret.h"
 #include "controller/reconcile/dependents.h"
 #include "controller/reconcile/errand.h"
+#include "controller/reconcile/operation_log.h"
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/recorded.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 
@@ -61,28 +64,21 @@ static int release_finalizer(struct attempt *attempt, struct reconcile_result *r
 static int write_failure(struct attempt *attempt, const struct error *failure,
                          const struct operation_results *results, struct error *error)
 {
-    struct run *run = &attempt->run;
-    const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
-    struct run_status status = {
-        .verdict = run_judge(run, failure, results && report_timed_out(results)),
-        .is_end = true,
+    struct operation *operation = attempt->operation;
+    struct outcome outcome = {
+        .phase = PHASE_DESTROYING,
+        .verdict = run_judge(&attempt->run, failure, results && report_timed_out(results)),
+        .plan = operation ? operation_get_plan(operation) : NULL,
+        .keeps_plan = true,
         .results = results,
+        .is_end = true,
         .attempted = attempt->release ? attempt->revision : 0,
-        .plan = plan ? report_plan(plan, attempt->digest) : NULL,
-        .resources = results ? report_resources(results) : NULL,
-        .inventory = attempt->operation && attempt->knows_state
-                         ? report_inventory(run->context, operation_ledger(attempt->operation))
-                         : NULL,
+        .ledger = operation && attempt->knows_state ? operation_ledger(operation) : NULL,
     };
-    struct release_report report = {
-        .phase = PHASE_DESTROYING, .results = results, .verdict = &status.verdict};
-    int r;
 
     if (results)
-        release_write(run->context, &run->subject, attempt->release, &report, NULL);
-    r = run_write_status(run, &status, error);
-    run_status_done(&status);
-    return r;
+        tell_outcome(attempt, &outcome, TELL_RELEASE, NULL);
+    return tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }
 
 /* State is removed soon, when nothing can bring it back. */
@@ -135,11 +131,10 @@ static int destroyed(const struct run *run, struct release *release,
 {
     _cleanup_free_ char *summary =
         results ? report_summary(results) : str_new(describe_nothing(run));
-    struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
-    struct release_report report = {
-        .phase = PHASE_SUCCEEDED, .results = results, .verdict = &verdict};
+    const struct outcome outcome = {
+        .phase = PHASE_SUCCEEDED, .verdict = verdict_of_success(summary), .results = results};
 
-    return release_write(run->context, &run->subject, release, &report, error);
+    return release_write(run->context, &run->subject, release, &outcome, error);
 }
 
 static bool may_pass(int r)
@@ -166,13 +161,10 @@ static bool is_end_of_destroy(const struct release *latest)
  * number goes to the next: so State's own is not asked for. */
 static int64_t last_revision(const struct run *run, struct ledger *ledger)
 {
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
+    int64_t applied = run_state_numbers(ledger).applied_revision;
     int64_t attempted = run_last_attempted(run);
 
-    ledger_head(ledger, &arena, &head);
-    arena_done(&arena);
-    return attempted > head.applied_revision ? attempted : head.applied_revision;
+    return attempted > applied ? attempted : applied;
 }
 
 /* The one that was left unfinished, or a new one. latest: owned, or NULL. */
@@ -208,14 +200,9 @@ static int orphan(struct run *run, struct ledger *ledger, struct error *error)
  * gone while the status names some was lost. */
 static int say_nothing_is_left(struct run *run, struct ledger *ledger, struct error *error)
 {
-    struct run_status status = {
-        .verdict = {"Unknown", "Progressing", "destroying", PROGRESS_RECONCILING, NULL},
-        .inventory = report_inventory(run->context, ledger),
-    };
-    int r = recall_names_recorded(run) ? run_write_status(run, &status, error) : 0;
+    const struct outcome outcome = {.verdict = verdict_of_progress("destroying"), .ledger = ledger};
 
-    run_status_done(&status);
-    return r;
+    return recall_names_recorded(run) ? run_write_status(run, &outcome, error) : 0;
 }
 
 /* What Releases tell of was left to others: a Destroy that deletes nothing says so to the next Spec
@@ -291,20 +278,6 @@ static int check_definition(const struct run *run, struct error *error)
     return 0;
 }
 
-static int open_state(const struct run *run, struct ledger **ret, struct error *error)
-{
-    const struct reconcile_context *context = run->context;
-    struct ledger_opening opening = {
-        .key = run->subject.key,
-        .spec_uid = value_string(value_path(run->object, "metadata", "uid", NULL)),
-        .spec_created_at = run_spec_created_at(run),
-        .epoch = context->epoch(context->epoch_arg),
-        .cancel = run->cancel,
-    };
-
-    return ledger_open(context->ledgers, &opening, ret, error);
-}
-
 /* Of a Spec that cannot be read, what it said when it was last applied. */
 static void recall_policy(struct run *run, struct ledger *ledger)
 {
@@ -325,7 +298,7 @@ static void recall_policy(struct run *run, struct ledger *ledger)
 static int begin_release(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
-    struct release_report report = {.phase = PHASE_DESTROYING};
+    struct outcome outcome = {.phase = PHASE_DESTROYING};
     _cleanup_(release_free_p) struct release *latest = NULL;
     int r;
 
@@ -343,7 +316,7 @@ static int begin_release(struct attempt *attempt, struct error *error)
     operation_log_release(run, attempt->release);
     if (attempt->release->phase == PHASE_DESTROYING)
         return 0;
-    return release_write(run->context, &run->subject, attempt->release, &report, error);
+    return tell_outcome(attempt, &outcome, TELL_RELEASE, error);
 }
 
 /* What State does not know is looked for. Where the account may be gone (the namespace terminates,
@@ -434,7 +407,7 @@ static int take_down(struct attempt *attempt, struct error *error)
     struct run *run = &attempt->run;
     _cleanup_(ledger_unref_p) struct ledger *ledger = NULL;
     struct recall recall = {0};
-    int r = open_state(run, &ledger, error);
+    int r = run_open_state(run, &ledger, error);
 
     if (r < 0 || (run->is_bypassed && !has_begun(run, ledger)))
         return r;

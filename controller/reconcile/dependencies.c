@@ -3,6 +3,7 @@
 #include "controller/desk/dependencies.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/sight.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/duration.h"
 #include "engine/base/str.h"
 #include "engine/spec/check.h"
@@ -168,16 +169,17 @@ static int look_at_all(const struct run *run, const struct spec *spec, struct lo
 
 static int say(struct attempt *attempt, const struct look *look, struct error *error)
 {
-    struct run *run = &attempt->run;
-    struct run_status status = {.is_end = true, .waits = true};
+    const struct run *run = &attempt->run;
     _cleanup_free_ char *more =
         look->count > NAMED ? str_printf(" and %zu more", look->count - NAMED) : str_new("");
     _cleanup_free_ char *message =
         str_printf("waits for %s%s", look->waits.length ? look->waits.data : "", more);
+    struct outcome outcome = {.verdict = {"False", "DependencyNotReady", message,
+                                          PROGRESS_RECONCILING, run_last(run).healthy},
+                              .is_end = true,
+                              .waits = true};
 
-    status.verdict = (struct verdict){"False", "DependencyNotReady", message, PROGRESS_RECONCILING,
-                                      run_last(run).healthy};
-    return run_write_status(run, &status, error);
+    return tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }
 
 /* What was begun of an earlier generation does not go on. */

@@ -17,11 +17,10 @@
 
 static int64_t deleting_for(const struct run *run)
 {
-    const struct clock_source *clock = run->context->clock;
     const char *since =
         value_string(value_path(run->object, "metadata", "deletionTimestamp", NULL));
 
-    return since ? clock->now(clock) - timestamp_parse(since) : 0;
+    return since ? context_now(run->context) - timestamp_parse(since) : 0;
 }
 
 static bool is_own(const struct run *run, const struct desk_dependent *dependent)
@@ -121,10 +120,10 @@ static char *describe(const struct look *look)
 static int say(struct run *run, const struct look *look, struct error *error)
 {
     _cleanup_free_ char *message = describe(look);
-    struct run_status status = {
+    const struct outcome outcome = {
         .verdict = {"Unknown", REASON, message, PROGRESS_RECONCILING, run_last(run).healthy}};
 
-    return run_write_status(run, &status, error);
+    return run_write_status(run, &outcome, error);
 }
 
 static int64_t next_look(const struct run *run, const struct look *look)

@@ -1,6 +1,7 @@
 #include "controller/reconcile/drift.h"
 
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/operation_log.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 #include "engine/log/log.h"
@@ -78,8 +79,8 @@ char *drift_describe(const struct plan *plan)
 
 void drift_tell(const struct run *run)
 {
-    const struct value *conditions = value_path(run->object, "status", "conditions", NULL);
-    const struct value *said = conditions_find(conditions, "Drifted");
+    const struct value *said =
+        conditions_find(value_path(run->object, "status", "conditions", NULL), "Drifted");
     const struct operation_metrics *metrics = run->context->metrics;
 
     if (str_equal(value_get_string(said, "reason"), DRIFT_DETECTED) &&

@@ -2,6 +2,7 @@
 
 #include <stdatomic.h>
 
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/spec_context.h"
 #include "controller/reconcile/spec_export.h"
 #include "controller/reconcile/spec_secrets.h"

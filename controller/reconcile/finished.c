@@ -37,7 +37,7 @@ static int64_t time_to_live(const struct reconcile_context *context, const struc
 static bool has_no_spec(const struct value *object)
 {
     const struct value *status = value_get(object, "status");
-    const struct value *ready = conditions_find(value_get(status, "conditions"), "Ready");
+    const struct value *ready = conditions_ready(status);
     bool is_of_none = value_path(object, "spec", "resources", NULL) &&
                       !value_int(value_get(status, "specGeneration"), 0);
 
@@ -72,7 +72,7 @@ static int delete_when_due(const struct reconcile_context *context, const struct
                            bool stays, struct cancel *cancel, struct reconcile_result *result,
                            struct error *error)
 {
-    int64_t now = context->clock->now(context->clock);
+    int64_t now = context_now(context);
     int64_t left = ended_at(object) + time_to_live(context, object) - now;
 
     if (!stays || left <= 0)

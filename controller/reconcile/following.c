@@ -2,15 +2,9 @@
 
 #include "controller/desk/following.h"
 #include "controller/reconcile/corrections.h"
+#include "controller/reconcile/source_watches.h"
 #include "engine/base/str.h"
 #include "runtimes/io/random.h"
-
-static int64_t now(const struct attempt *attempt)
-{
-    const struct clock_source *clock = attempt->run.context->clock;
-
-    return clock->monotonic(clock);
-}
 
 /* A check of a Ready Spec that was followed before this process looked at it last. */
 static enum runtime_look look_of(struct attempt *attempt)
@@ -19,7 +13,7 @@ static enum runtime_look look_of(struct attempt *attempt)
 
     if (attempt->kind != ATTEMPT_RESYNC)
         return RUNTIME_LOOK_FIELDS;
-    if (run_has_request(&attempt->run) || (verify_at && now(attempt) >= verify_at))
+    if (run_has_request(&attempt->run) || (verify_at && attempt_now(attempt) >= verify_at))
         return RUNTIME_LOOK_VALUES;
     if (!verify_at)
         return RUNTIME_LOOK_FIELDS;
@@ -35,8 +29,8 @@ void following_begin(struct attempt *attempt, struct operation_config *config)
         desk_unfollow(attempt->entry);
         return;
     }
-    attempt->drift_wait = 0;
-    attempt->look = config->scope.look = look_of(attempt);
+    attempt->apply.drift_wait = 0;
+    attempt->apply.look = config->scope.look = look_of(attempt);
     config->followings = desk_follow(attempt->entry, context->runtimes, context->n_runtimes);
 }
 
@@ -47,28 +41,26 @@ void following_end(struct attempt *attempt)
 
 /* ---- Settling ---- */
 
-static const struct runtime_ops *ops_of(const struct reconcile_context *context, const char *type)
+/* What these name is read at each check. */
+static bool reads_others(const struct run *run)
 {
-    for (size_t i = 0; i < context->n_runtimes; i++)
-        if (str_equal(context->runtimes[i]->ops->type, type))
-            return context->runtimes[i]->ops;
-    return NULL;
+    const struct value *spec = value_get(run_source(run), "spec");
+
+    return value_get(spec, "contextFrom") || value_get(spec, "secretStore");
 }
 
 /* All that the Spec has tells what others do to it. */
 static bool is_all_followed(const struct attempt *attempt)
 {
     const struct plan *plan = operation_get_plan(attempt->operation);
-    const struct value *spec = value_get(run_source(&attempt->run), "spec");
 
-    /* What these name is read at each check. */
-    if (!plan || value_get(spec, "contextFrom") || value_get(spec, "secretStore"))
+    if (!plan || reads_others(&attempt->run))
         return false;
     for (size_t i = 0; i < plan->n_changes; i++) {
         const struct plan_change *change = &plan->changes[i];
-        const struct runtime_ops *ops = ops_of(attempt->run.context, change->type);
+        const struct runtime *runtime = context_runtime(attempt->run.context, change->type);
 
-        if (change->is_only_read || !ops || !ops->follow)
+        if (change->is_only_read || !runtime || !runtime->ops->follow)
             return false;
     }
     return true;
@@ -83,7 +75,7 @@ void following_note(struct attempt *attempt)
     if (run->policy.drift == DRIFT_DISABLED || !attempt->operation)
         return;
     operation_settle_followings(attempt->operation);
-    attempt->is_followed = is_all_followed(attempt);
+    attempt->apply.is_followed = is_all_followed(attempt);
     free(TAKE(run->unfollowed));
     if (desk_following_state(attempt->entry, &why) == FOLLOWING_BROKEN)
         run->unfollowed = str_new(why.message);
@@ -96,11 +88,11 @@ static int64_t next_verification(const struct attempt *attempt)
     int64_t interval = attempt->run.context->verify_interval;
     int64_t last = desk_verify_at(attempt->entry);
 
-    if (last && attempt->look != RUNTIME_LOOK_VALUES)
+    if (last && attempt->apply.look != RUNTIME_LOOK_VALUES)
         return last;
     if (!last)
-        return now(attempt) + interval / 4 + (int64_t)random_below((uint64_t)interval);
-    return now(attempt) + interval - interval / 4 +
+        return attempt_now(attempt) + interval / 4 + (int64_t)random_below((uint64_t)interval);
+    return attempt_now(attempt) + interval - interval / 4 +
            (int64_t)random_below((uint64_t)interval / 2 + 1);
 }
 
@@ -109,15 +101,23 @@ void following_settle(struct attempt *attempt, int64_t drift_wait)
     const struct run *run = &attempt->run;
     bool is_disabled = run->policy.drift == DRIFT_DISABLED;
     /* That a fight is over is for a check to see: nobody tells. */
-    _cleanup_free_ char *fight = corrections_fight(run_corrections(run), run->policy.interval,
-                                                   run->context->clock->now(run->context->clock));
-    const struct desk_rest rest = {.is_followed = attempt->is_followed && !fight,
+    _cleanup_free_ char *fight =
+        corrections_fight(run_corrections(run), run->policy.interval, context_now(run->context));
+    const struct desk_rest rest = {.is_followed = attempt->apply.is_followed && !fight,
+                                   .ignores_drift = is_disabled && !reads_others(run),
                                    .interval = run->policy.interval,
-                                   .verify_at = next_verification(attempt),
+                                   .verify_at = is_disabled ? 0 : next_verification(attempt),
                                    .drift_wait = drift_wait};
 
-    if (run->knows_drift && !is_disabled)
+    if (run->knows_drift)
         desk_set_rest(attempt->entry, &rest);
+}
+
+/* Whether each change of what it is read from, besides the Spec itself, is told. */
+static bool is_read_whole(const struct reconcile_context *context, const char *key)
+{
+    return source_watches_are_whole(context->source_watches, key) &&
+           source_watches_are_whole(context->secret_watches, key);
 }
 
 bool following_rests(const struct reconcile_context *context, const char *key,
@@ -125,7 +125,7 @@ bool following_rests(const struct reconcile_context *context, const char *key,
 {
     int64_t after;
 
-    if (!desk_is_at_rest(context->desk, key, &after))
+    if (!desk_is_at_rest(context->desk, key, is_read_whole(context, key), &after))
         return false;
     *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .after = after};
     return true;

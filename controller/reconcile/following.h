@@ -3,12 +3,16 @@
  * (desk/following.h), and how closely the next check looks.
  *
  *   all is followed, and whole     the regular check does nothing. When drift is told, only what
- * was touched is read. The values of all are verified each
+ *                                  was touched is read. The values of all are verified each
  *                                  `--verify-interval`, a quarter more or less, and when somebody
  *                                  requests a reconcile
  *   something is not               each regular check verifies the values of all, and the status
  *                                  says why (status.driftDetection)
- *   driftDetection.mode: disabled  nothing is followed, and no check looks
+ *   driftDetection.mode: disabled  nothing is followed, and the regular check does nothing
+ *
+ * Where the Spec is read from something that nobody watches (a source, or the Secret of its
+ * `kubeConfig`, that its account may not list; `contextFrom`; a secret store), the regular check
+ * reads that in any case.
  */
 #ifndef CONTROLLER_RECONCILE_FOLLOWING_H
 #define CONTROLLER_RECONCILE_FOLLOWING_H

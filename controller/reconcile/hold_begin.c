@@ -4,6 +4,7 @@
 
 #include "controller/reconcile/hold_revision.h"
 #include "controller/reconcile/recall.h"
+#include "controller/reconcile/request.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "runtimes/kubernetes/client/resource_version.h"
@@ -11,44 +12,25 @@
 /* Requests that one reconcile ends: people can make any number. */
 #define MOST_ENDED 20
 
-/* ---- State ---- */
-
-static int open_state(struct attempt *attempt, struct error *error)
-{
-    const struct run *run = &attempt->run;
-    const struct reconcile_context *context = run->context;
-    struct ledger_opening opening = {
-        .key = run->subject.key,
-        .spec_uid = run->uid,
-        .spec_created_at = run_spec_created_at(run),
-        .epoch = context->epoch(context->epoch_arg),
-        .cancel = run->cancel,
-    };
-
-    return attempt->ledger ? 0 : ledger_open(context->ledgers, &opening, &attempt->ledger, error);
-}
-
 /* ---- The Release by which a person asked ---- */
 
-static int end_request(struct attempt *attempt, const struct request *request,
-                       enum release_phase phase, int64_t revision, const struct verdict *verdict,
-                       struct error *error)
+static int write_request(const struct run *run, const struct request *request,
+                         enum release_phase phase, int64_t revision, struct verdict verdict,
+                         struct error *error)
 {
-    const struct request_report report = {.phase = phase, .revision = revision, .verdict = verdict};
-    const struct run *run = &attempt->run;
+    const struct outcome outcome = {.phase = phase, .verdict = verdict};
 
-    return request_write(run->context, &run->subject, request, &report, run->cancel, error);
+    return request_write(run, request, revision, &outcome, error);
 }
 
-static int cancel_request(struct attempt *attempt, const struct request *request, const char *why,
-                          struct error *error)
+static int cancel_request(const struct attempt *attempt, const struct request *request,
+                          const char *why, struct error *error)
 {
-    const struct verdict verdict = {"False", "Superseded", why, PROGRESS_SETTLED, NULL};
-
-    return end_request(attempt, request, PHASE_CANCELLED, 0, &verdict, error);
+    return write_request(&attempt->run, request, PHASE_CANCELLED, 0,
+                         verdict_of_end("Superseded", why), error);
 }
 
-static int cancel_outdated(struct attempt *attempt, const struct request *request,
+static int cancel_outdated(const struct attempt *attempt, const struct request *request,
                            struct error *error)
 {
     _cleanup_free_ char *why = desk_superseded_by(attempt->run.subject.generation);
@@ -56,13 +38,13 @@ static int cancel_outdated(struct attempt *attempt, const struct request *reques
     return cancel_request(attempt, request, why, error);
 }
 
-static int refuse_request(struct attempt *attempt, const struct request *request,
+static int refuse_request(const struct attempt *attempt, const struct request *request,
                           const struct error *refusal, struct error *error)
 {
     const struct verdict verdict = {"False", refusal->reason, refusal->message, PROGRESS_STALLED,
                                     NULL};
 
-    return end_request(attempt, request, PHASE_FAILED, 0, &verdict, error);
+    return write_request(&attempt->run, request, PHASE_FAILED, 0, verdict, error);
 }
 
 /* 0: there is none. A later one may come at any time, so the newest is looked up each time. */
@@ -101,9 +83,9 @@ static int say_accepted(struct attempt *attempt, const struct request *request, 
     const char *record = release_name(&arena, attempt->run.subject.key.name, revision);
     _cleanup_free_ char *message = str_printf(
         "it is carried out as revision %lld, in the Release %s", (long long)revision, record);
-    const struct verdict verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
 
-    return end_request(attempt, request, PHASE_GENERATING, revision, &verdict, error);
+    return write_request(&attempt->run, request, PHASE_GENERATING, revision,
+                         verdict_of_progress(message), error);
 }
 
 /* The Release of the hold's first operation. While the hold is in force, one that was cancelled
@@ -132,18 +114,19 @@ static int say_as_its_record(struct attempt *attempt, const struct request *requ
 {
     _cleanup_(release_free_p) struct release *record = NULL;
     const struct value *ready;
-    struct verdict verdict;
+    struct verdict verdict = {0};
     int r = load_record(attempt, hold, &record, error);
 
     if (r < 0)
         return r;
     if (!record || !release_phase_is_terminal(record->phase) || record->phase == PHASE_CANCELLED)
         return say_accepted(attempt, request, record ? record->revision : hold->revision, error);
-    ready = conditions_find(value_get(record->status, "conditions"), "Ready");
-    verdict = (struct verdict){value_get_string(ready, "status"), value_get_string(ready, "reason"),
-                               value_get_string(ready, "message"), PROGRESS_SETTLED, NULL};
-    return end_request(attempt, request, record->phase, record->revision, ready ? &verdict : NULL,
-                       error);
+    ready = conditions_ready(record->status);
+    if (ready)
+        verdict =
+            (struct verdict){value_get_string(ready, "status"), value_get_string(ready, "reason"),
+                             value_get_string(ready, "message"), PROGRESS_SETTLED, NULL};
+    return write_request(&attempt->run, request, record->phase, record->revision, verdict, error);
 }
 
 int hold_refuse(struct attempt *attempt, const struct error *refusal, struct error *error)
@@ -162,21 +145,6 @@ int hold_refuse(struct attempt *attempt, const struct error *refusal, struct err
         desk_end_request(run->context->desk, &run->subject.key, request.uid);
     }
     return 1;
-}
-
-void hold_tell(struct attempt *attempt, const struct request_report *report)
-{
-    const struct run *run = &attempt->run;
-    _cleanup_(request_done) struct request request = {0};
-    struct error problem = {0};
-
-    if (!run->hold.request ||
-        !desk_find_request(run->context->desk, &run->subject.key, run->hold.request, &request))
-        return;
-    if (request_write(run->context, &run->subject, &request, report, run->cancel, &problem) < 0)
-        log_warn("a Release cannot be ended yet", "namespace", run->subject.key.namespace_name,
-                 "release", request.release, "reason", problem.reason, "error", problem.message,
-                 NULL);
 }
 
 /* ---- Beginning one ---- */
@@ -321,9 +289,9 @@ int hold_begin(struct attempt *attempt, struct error *error)
     bool is_asked = desk_newest_request(run->context->desk, &run->subject.key, NULL, &request);
     int r;
 
-    if (attempt->is_first && !is_asked) /* there is no State */
+    if (attempt->apply.is_first && !is_asked) /* there is no State */
         return 0;
-    r = open_state(attempt, error);
+    r = attempt->ledger ? 0 : run_open_state(run, &attempt->ledger, error);
     if (r >= 0)
         r = hold_read(attempt->ledger, &hold, error);
     if (r >= 0 && is_asked)

@@ -10,7 +10,6 @@
 #define CONTROLLER_RECONCILE_HOLD_BEGIN_H
 
 #include "controller/reconcile/attempt.h"
-#include "controller/reconcile/request.h"
 
 /* Cancels what people asked for before their last request. 1: there is more; reconcile again. */
 int hold_cancel_older(struct attempt *attempt, struct error *error);
@@ -19,10 +18,6 @@ int hold_cancel_older(struct attempt *attempt, struct error *error);
  * last, or says why not in its Release. Keeps State open in attempt->ledger. Errors: State or the
  * recorded Spec cannot be read, or a Release not be written. */
 int hold_begin(struct attempt *attempt, struct error *error);
-
-/* The first operation of a hold has ended: so does the Release by which a person asked for it.
- * Where that cannot be written now, the next reconcile does it. */
-void hold_tell(struct attempt *attempt, const struct request_report *report);
 
 /* The Spec has failed often enough, by `cause`: writes a hold that rolls back to the last revision
  * that succeeded. 1: there is nothing to roll back to, or that is the same Spec. */

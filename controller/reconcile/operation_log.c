@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "controller/reconcile/reason.h"
-#include "controller/reconcile/run.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 
@@ -32,14 +31,9 @@ void operation_metrics_init(struct operation_metrics *to, struct metrics *metric
                                  "Drift that was told and not corrected (mode warn).", NULL);
 }
 
-static int64_t now(const struct run *run)
-{
-    return run->context->clock->monotonic(run->context->clock);
-}
-
 void operation_log_start(struct run *run, enum release_operation operation)
 {
-    run->log = (struct operation_log){.operation = operation, .started = now(run)};
+    run->log = (struct run_log){.operation = operation, .started = context_monotonic(run->context)};
 }
 
 void operation_log_release(struct run *run, const struct release *release)
@@ -62,7 +56,7 @@ static const char *number(char text[24], int64_t number)
 static void write_line(const struct run *run, log_function *log, const char *message,
                        const char *reason, const char *summary, const char *error)
 {
-    const struct operation_log *own = &run->log;
+    const struct run_log *own = &run->log;
     char generation[24], revision[24], duration[24];
 
     log(message, "namespace", run->subject.key.namespace_name, "spec", run->subject.key.name,
@@ -71,7 +65,7 @@ static void write_line(const struct run *run, log_function *log, const char *mes
         *own->release ? own->release : NULL, "revision",
         own->revision ? number(revision, own->revision) : NULL, "reason", reason, "summary",
         summary, "error", error, "durationMs",
-        reason ? number(duration, now(run) - own->started) : NULL, NULL);
+        reason ? number(duration, context_monotonic(run->context) - own->started) : NULL, NULL);
 }
 
 void operation_log_begin(struct run *run, int64_t revision, bool is_retry)
@@ -91,7 +85,9 @@ static void count(const struct run *run, const char *result, const char *reason)
     if (!metrics)
         return;
     metric_add(metrics->total, 1, operation, result, reason_label(reason), NULL);
-    metric_observe(metrics->seconds, (double)(now(run) - run->log.started) / 1e3, operation, NULL);
+    metric_observe(metrics->seconds,
+                   (double)(context_monotonic(run->context) - run->log.started) / 1e3, operation,
+                   NULL);
 }
 
 void operation_log_awaiting(const struct run *run, const char *digest, const char *summary)

@@ -12,30 +12,14 @@
 #ifndef CONTROLLER_RECONCILE_OPERATION_LOG_H
 #define CONTROLLER_RECONCILE_OPERATION_LOG_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
+#include "controller/reconcile/run.h"
 #include "controller/serve/metrics.h"
-#include "engine/base/error.h"
-#include "engine/release/release.h"
-
-struct run;
-struct release;
 
 struct operation_metrics {
     struct metric *total, *seconds, *evictions, *corrections, *drifts;
 };
 
 void operation_metrics_init(struct operation_metrics *to, struct metrics *metrics);
-
-struct operation_log {
-    enum release_operation operation;
-    int64_t started;   /* ms, monotonic */
-    char release[254]; /* its name; "": none */
-    int64_t revision;  /* 0: none */
-    bool is_begun;     /* its first line was written, at info */
-    bool is_ended;     /* its last was written */
-};
 
 /* Time counts from here. Logs nothing yet: there may be nothing to do. */
 void operation_log_start(struct run *run, enum release_operation operation);

@@ -1,20 +1,14 @@
 #include "controller/reconcile/preview_wait.h"
 
-#include "controller/reconcile/report.h"
+#include "controller/reconcile/progress.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 
 #define PREVIEW_LOOK 2000 /* ms until a Preview looks again whether there are too many of them */
 
-static int64_t now(const struct attempt *attempt)
-{
-    const struct clock_source *clock = attempt->run.context->clock;
-
-    return clock->monotonic(clock);
-}
-
 bool preview_waits_for_place(struct attempt *attempt, struct reconcile_result *result)
 {
-    bool is_report_due = attempt->wait_report_at && now(attempt) >= attempt->wait_report_at;
+    bool is_report_due = attempt->wait_report_at && attempt_now(attempt) >= attempt->wait_report_at;
 
     *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = PREVIEW_LOOK};
     return attempt_waits_for_place(attempt) && !is_report_due;
@@ -25,22 +19,18 @@ bool preview_waits_for_place(struct attempt *attempt, struct reconcile_result *r
 /* Or what it says is better to know: why it could not be planned the last time. */
 static bool says_already(const struct attempt *attempt, const char *message)
 {
-    const struct value *conditions = value_get(attempt->release->status, "conditions");
-    const struct value *ready = conditions_find(conditions, "Ready");
 
     return attempt->release->phase > PHASE_GENERATING ||
-           str_equal(value_get_string(ready, "message"), message);
+           str_equal(release_message(attempt->release), message);
 }
 
 static int say(struct attempt *attempt, const char *message, const char *summary,
                struct error *error)
 {
-    struct run *run = &attempt->run;
-    struct verdict verdict = {"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
-    struct release_report report = {
-        .phase = PHASE_GENERATING, .verdict = &verdict, .summary = summary};
+    struct outcome outcome = {
+        .phase = PHASE_GENERATING, .verdict = verdict_of_progress(message), .summary = summary};
     struct error problem = {0};
-    int r = release_write(run->context, &run->subject, attempt->release, &report, &problem);
+    int r = tell_outcome(attempt, &outcome, TELL_RELEASE, &problem);
 
     return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;
 }
@@ -49,7 +39,7 @@ static int say(struct attempt *attempt, const char *message, const char *summary
 static int wait_for(struct attempt *attempt, int64_t since, int64_t look, const char *message,
                     const char *summary, struct reconcile_result *result, struct error *error)
 {
-    int64_t due = since + PROGRESS_QUIET, left = due - now(attempt);
+    int64_t due = since + PROGRESS_QUIET, left = due - attempt_now(attempt);
     bool is_said = says_already(attempt, message);
     int r = 0;
 
@@ -72,8 +62,8 @@ int preview_wait_for_place(struct attempt *attempt, struct reconcile_result *res
         PREVIEWS_OF_SPEC, PREVIEWS_OF_NAMESPACE);
     int64_t report_at = attempt->wait_report_at;
 
-    return wait_for(attempt, report_at ? report_at - PROGRESS_QUIET : now(attempt), PREVIEW_LOOK,
-                    message, "waiting for other Previews", result, error);
+    return wait_for(attempt, report_at ? report_at - PROGRESS_QUIET : attempt_now(attempt),
+                    PREVIEW_LOOK, message, "waiting for other Previews", result, error);
 }
 
 int preview_wait_for_memory(struct attempt *attempt, struct reconcile_result *result,

@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller/reconcile/approval.h"
 #include "controller/reconcile/attempt.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -22,21 +22,9 @@ static const struct {
     [RELEASE_ROLLBACK] = {"planning to roll back", "rolling back", PHASE_ROLLING_BACK},
 };
 
-static int64_t now(const struct attempt *attempt)
-{
-    const struct clock_source *clock = attempt->run.context->clock;
-
-    return clock->monotonic(clock);
-}
-
 void progress_begin(struct attempt *attempt)
 {
-    attempt->progress = (struct attempt_progress){.begun = now(attempt)};
-}
-
-static struct verdict verdict_of(const char *message)
-{
-    return (struct verdict){"Unknown", "Progressing", message, PROGRESS_RECONCILING, NULL};
+    attempt->progress = (struct attempt_progress){.begun = attempt_now(attempt)};
 }
 
 /* State says so first: State with less is older (recall.h). 0: it does not yet. */
@@ -58,58 +46,61 @@ static bool lacks_unfinished(const struct attempt *attempt)
            run_unfinished(&attempt->run) != unfinished;
 }
 
-/* summary: in place of the message, in a column; NULL: the message. is_count: nothing is new but
- * how much is done. */
-static int write_spec(struct attempt *attempt, const char *message, const char *summary,
-                      bool is_count, struct error *error)
+/* Whether the Release tells, while it goes on, what became of each resource: not where that would
+ * be a large write again and again. */
+static bool tells_results(const struct attempt *attempt)
 {
-    const struct plan *plan = operation_get_plan(attempt->operation);
-    struct run_status status = {
-        .verdict = verdict_of(message),
-        .attempted = attempt->release ? attempt->revision : 0,
-        .plan = plan ? report_plan(plan, attempt->digest) : NULL,
-        .summary = summary,
-        .is_quiet = is_count,
-        .is_untold = attempt->progress.is_untold && !is_count,
-    };
-    int r;
-
-    if (attempt->progress.is_working && attempt->run.log.operation != RELEASE_DESTROY)
-        status.objects = operation_progress(attempt->operation);
-    if (attempt->progress.is_working)
-        status.unfinished = unfinished_of(attempt);
-    r = run_write_status(&attempt->run, &status, error);
-    if (r >= 0)
-        attempt->progress.is_untold = is_count;
-    run_status_done(&status);
-    return r;
+    return attempt->progress.is_working &&
+           operation_progress(attempt->operation).total <= PROGRESS_RESULTS &&
+           !value_get(attempt->release->status, "planRef");
 }
 
-/* summary: in place of the message, in a column; NULL: the message. */
-static int write_release(struct attempt *attempt, bool is_working, const char *message,
-                         const char *summary, struct error *error)
+/* The Spec has counts instead of the results. */
+static int write_both(struct attempt *attempt, struct outcome *outcome,
+                      const struct operation_results *results, unsigned to, struct error *error)
 {
-    enum release_operation operation = attempt->run.log.operation;
-    struct verdict verdict = verdict_of(message);
-    struct release_report report = {
-        .phase = is_working ? words[operation].working_phase : PHASE_PREVIEWING,
-        .digest = attempt->digest,
-        .approval = approval_of(attempt),
-        .verdict = &verdict,
-        .summary = summary,
-    };
-    bool is_new;
+    int r;
 
-    if (!attempt->release)
-        return 0;
+    outcome->results = results->count ? results : NULL;
+    r = tell_outcome(attempt, outcome, to & TELL_RELEASE, error);
+    outcome->results = NULL;
+    return r < 0 ? r : tell_outcome(attempt, outcome, to & TELL_SPEC, error);
+}
+
+/* To the Release, where the attempt has one, and to the Spec, where spec_message is set. is_count:
+ * nothing is new but how much is done. */
+static int write_progress(struct attempt *attempt, struct outcome *outcome, bool is_count,
+                          struct error *error)
+{
+    bool is_working = attempt->progress.is_working;
+    enum release_operation operation = attempt->run.log.operation;
+    const struct release *release = attempt->release;
+    struct operation_results results = {0};
+    bool is_new;
+    unsigned to = outcome->spec_message ? TELL_SPEC : 0;
+    int r;
+
+    outcome->phase = is_working ? words[operation].working_phase : PHASE_PREVIEWING;
+    is_new = release && outcome->phase != release->phase;
     /* One that was taken up again may be further already. */
-    is_new = report.phase != attempt->release->phase;
-    if (is_new && !release_phase_may_follow(operation, attempt->release->phase, report.phase))
-        return 0;
-    if (is_new && is_working)
-        report.plan = operation_get_plan(attempt->operation);
-    return release_write(attempt->run.context, &attempt->run.subject, attempt->release, &report,
-                         error);
+    if (release && (!is_new || release_phase_may_follow(operation, release->phase, outcome->phase)))
+        to |= TELL_RELEASE;
+    outcome->plan = operation_get_plan(attempt->operation);
+    outcome->keeps_plan = !is_new || !is_working;
+    outcome->attempted = release ? attempt->revision : 0;
+    outcome->is_quiet = is_count;
+    outcome->is_untold = attempt->progress.is_untold && !is_count;
+    if (is_working && operation != RELEASE_DESTROY)
+        outcome->objects = operation_progress(attempt->operation);
+    if (is_working)
+        outcome->unfinished = unfinished_of(attempt);
+    if (to & TELL_RELEASE && tells_results(attempt))
+        operation_results(attempt->operation, &results);
+    r = write_both(attempt, outcome, &results, to, error);
+    operation_results_done(&results);
+    if (r >= 0 && outcome->spec_message)
+        attempt->progress.is_untold = is_count;
+    return r;
 }
 
 static size_t count_ended(struct attempt *attempt)
@@ -126,21 +117,23 @@ static char *show_done(struct attempt *attempt)
     struct buf text = BUF_INIT;
 
     attempt->progress.counted = progress.done + progress.failed;
-    attempt->progress.counted_at = now(attempt);
+    attempt->progress.counted_at = attempt_now(attempt);
     buf_printf(&text, "%zu of %zu done", progress.done, progress.total);
     if (progress.failed)
         buf_printf(&text, ", %zu failed", progress.failed);
     return buf_take(&text);
 }
 
-static int say_phase(struct attempt *attempt, bool is_working, struct error *error)
+static int say_phase(struct attempt *attempt, struct error *error)
 {
+    bool is_working = attempt->progress.is_working;
     enum release_operation operation = attempt->run.log.operation;
-    const char *message = is_working ? words[operation].working : words[operation].planning;
     _cleanup_free_ char *done = show_done(attempt);
-    int r = write_release(attempt, is_working, is_working ? done : "planning", NULL, error);
+    struct outcome outcome = {.verdict = verdict_of_progress(is_working ? done : "planning"),
+                              .spec_message = is_working ? words[operation].working
+                                                         : words[operation].planning};
 
-    return r < 0 || !message ? r : write_spec(attempt, message, NULL, false, error);
+    return write_progress(attempt, &outcome, false, error);
 }
 
 /* Nothing goes on before State is saved. ms for which it could not be; *ret: why, if that is known
@@ -207,16 +200,18 @@ static int say(struct attempt *attempt, const char *aside, const char *what, boo
     _cleanup_free_ char *waits = what ? str_printf("%swaiting for %s", aside, what) : NULL;
     _cleanup_free_ char *brief = what ? report_brief(what) : NULL, *message = NULL;
     _cleanup_free_ char *of_release = NULL, *of_spec = NULL, *column = NULL;
-    int r;
+    struct outcome outcome;
 
     message = str_printf("%s%s%s", done, waits ? ", " : "", waits ? waits : "");
-    of_release = brief ? str_printf("%s, %swaiting for %s", done, aside, brief) : str_new(done);
-    r = write_release(attempt, is_working, message, of_release, error);
-    if (r < 0 || !stage)
-        return r;
-    of_spec = str_printf("%s: %s", stage, is_working ? message : waits ? waits : done);
+    of_release = brief ? str_printf("%s, %swaiting for %s", done, aside, brief) : NULL;
     column = brief ? str_printf("%swaiting for %s", aside, brief) : NULL;
-    return write_spec(attempt, of_spec, column, is_count, error);
+    if (stage)
+        of_spec = str_printf("%s: %s", stage, is_working ? message : waits ? waits : done);
+    outcome = (struct outcome){.verdict = verdict_of_progress(message),
+                               .summary = of_release,
+                               .spec_message = of_spec,
+                               .spec_summary = column};
+    return write_progress(attempt, &outcome, is_count, error);
 }
 
 /* least: what is less urgent is not said. */
@@ -245,15 +240,15 @@ static int report_phase(struct attempt *attempt, bool is_working, int64_t *ret_n
 
     if (!is_news && !(is_working && lacks_unfinished(attempt)))
         return 0;
-    if (now(attempt) < due) {
+    if (attempt_now(attempt) < due) {
         *ret_next = due;
         return 0;
     }
-    r = say_phase(attempt, is_working, error);
+    r = say_phase(attempt, error);
     if (r < 0)
         return r;
     progress->what = is_working ? SAID_WORKING : SAID_PLANNING;
-    progress->said = now(attempt);
+    progress->said = attempt_now(attempt);
     return 0;
 }
 
@@ -262,7 +257,7 @@ static void begin_stage(struct attempt *attempt, bool is_working)
     struct attempt_progress *progress = &attempt->progress;
 
     progress->is_working = is_working;
-    progress->waits_from = now(attempt);
+    progress->waits_from = attempt_now(attempt);
     progress->waits_due = progress->waits_from + PROGRESS_FIRST;
     progress->waits_said = WAITS_FOR_NOTHING;
 }
@@ -288,17 +283,17 @@ static int report_waiting(struct attempt *attempt, bool is_busy, int64_t *ret_ne
     if (progress->said && progress->said + PROGRESS_AGAIN > urgent_due)
         urgent_due = progress->said + PROGRESS_AGAIN;
     urgent = progress->waits_said < WAITS_FOR_ANSWER ? WAITS_FOR_ANSWER : WAITS_AS_IT_FAILS;
-    is_due = now(attempt) >= progress->waits_due;
-    if (is_due || (progress->waits_said < urgent && now(attempt) >= urgent_due)) {
+    is_due = attempt_now(attempt) >= progress->waits_due;
+    if (is_due || (progress->waits_said < urgent && attempt_now(attempt) >= urgent_due)) {
         r = say_waiting(attempt, "", is_due ? WAITS_FOR_HEALTH : urgent, &said, error);
         if (is_due || said)
-            progress->waits_due = now(attempt) + holds_for(progress, said);
+            progress->waits_due = attempt_now(attempt) + holds_for(progress, said);
     }
     next = progress->waits_due;
-    if (now(attempt) < urgent_due)
+    if (attempt_now(attempt) < urgent_due)
         next = urgent_due;
     else if (is_busy && progress->waits_said < WAITS_FOR_ANSWER)
-        next = now(attempt) + PROGRESS_FAILING;
+        next = attempt_now(attempt) + PROGRESS_FAILING;
     if (next < *ret_next)
         *ret_next = next;
     return r;
@@ -314,7 +309,7 @@ static int say_counts(struct attempt *attempt, struct error *error)
 
     if (is_news) {
         progress->waits_said = waits;
-        progress->waits_due = now(attempt) + holds_for(progress, true);
+        progress->waits_due = attempt_now(attempt) + holds_for(progress, true);
     }
     return say(attempt, "", waits ? what : NULL, !is_news, error);
 }
@@ -328,10 +323,10 @@ static int report_done(struct attempt *attempt, int64_t *ret_next, struct error 
 
     if (!progress->counted_at || !words[attempt->run.log.operation].working)
         return 0;
-    if (now(attempt) >= due) {
+    if (attempt_now(attempt) >= due) {
         if (count_ended(attempt) != progress->counted)
             r = say_counts(attempt, error);
-        due = now(attempt) + PROGRESS_FIRST;
+        due = attempt_now(attempt) + PROGRESS_FIRST;
     }
     if (due < *ret_next)
         *ret_next = due;
@@ -368,7 +363,7 @@ int progress_report(struct attempt *attempt, int64_t *ret_after, struct error *e
     if (r >= 0 && is_working)
         r = report_done(attempt, &next, error);
     if (next != CLOCK_FOREVER)
-        *ret_after = next > now(attempt) ? next - now(attempt) : 1;
+        *ret_after = next > attempt_now(attempt) ? next - attempt_now(attempt) : 1;
     return r;
 }
 
@@ -378,6 +373,7 @@ int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *er
         str_printf("set aside for %lld s, because memory is short (--operation-memory), ",
                    (long long)(rest + 999) / 1000);
     _cleanup_free_ char *done = NULL;
+    struct outcome outcome = {0};
     bool said = false;
     int r = 0;
 
@@ -389,23 +385,23 @@ int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *er
     if (r < 0 || said)
         return r;
     done = show_done(attempt);
-    return write_release(attempt, true, done, NULL, error);
+    outcome.verdict = verdict_of_progress(done);
+    return write_progress(attempt, &outcome, false, error);
 }
 
 /* ---- Waiting for memory ---- */
 
 int progress_put_off(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    struct run *run = &attempt->run;
-    struct run_status status = {
-        .verdict = {"Unknown", "Progressing", PROGRESS_NO_MEMORY, PROGRESS_RECONCILING, NULL}};
-    int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - now(attempt);
+    const struct run *run = &attempt->run;
+    struct outcome outcome = {.verdict = verdict_of_progress(PROGRESS_NO_MEMORY)};
+    int64_t due = attempt->reservation.since + PROGRESS_FIRST, left = due - attempt_now(attempt);
     /* Of a look at a Spec that is Ready nothing is said, nor of a retry. */
     bool is_reported = run_says(run, "True", NULL) || run_says(run, "False", NULL);
     int r = 0;
 
     if (!is_reported && left <= 0) {
-        r = run_write_status(run, &status, error);
+        r = tell_outcome(attempt, &outcome, TELL_SPEC, error);
         is_reported = r >= 0;
     }
     attempt->wait_report_at = is_reported ? 0 : due;

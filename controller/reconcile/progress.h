@@ -17,40 +17,23 @@
 #ifndef CONTROLLER_RECONCILE_PROGRESS_H
 #define CONTROLLER_RECONCILE_PROGRESS_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "controller/reconcile/attempt.h"
 
-#include "controller/core/workers.h"
-#include "engine/base/error.h"
-
-#define PROGRESS_QUIET    1000  /* ms before the first write; an operation may end before that */
-#define PROGRESS_AGAIN    1000  /* ms between the writes of two phases */
-#define PROGRESS_FIRST    5000  /* ms of carrying out before the status says what it waits for; also
-                                   between two writes of how much is done */
-#define PROGRESS_FAILING  1000  /* ms before it says what fails and is tried again, or what has had
-                                   no answer for so long; also while planning */
+#define PROGRESS_QUIET 1000 /* ms before the first write; an operation may end before that */
+#define PROGRESS_AGAIN 1000 /* ms between the writes of two phases */
+#define PROGRESS_FIRST                                                        \
+    5000 /* ms of carrying out before the status says what it waits for; also \
+            between two writes of how much is done */
+#define PROGRESS_FAILING                                                     \
+    1000 /* ms before it says what fails and is tried again, or what has had \
+            no answer for so long; also while planning */
 #define PROGRESS_INTERVAL 30000 /* ms between two writes of what it waits for */
+#define PROGRESS_RESULTS  500   /* resources of which the Release tells each, while it goes on */
 
 /* A message. */
-#define PROGRESS_NO_MEMORY                                                                   \
+#define PROGRESS_NO_MEMORY                                                                     \
     "waiting for memory: operations have reserved the budget, or this namespace's quarter of " \
     "it (--operation-memory)"
-
-struct attempt;
-
-struct attempt_progress {
-    int64_t begun;     /* ms, monotonic */
-    int64_t said;      /* ms, monotonic: when a phase was last written; 0: none was */
-    bool is_working;    /* the three below are of carrying out, else of planning */
-    int64_t waits_from; /* ms, monotonic: when it was first seen in this stage; 0: not yet */
-    int64_t waits_due;  /* ms, monotonic: when to write what it waits for; 0: not yet */
-    size_t counted;     /* what was done or had failed when that was said last */
-    int64_t counted_at; /* ms, monotonic; 0: it was not */
-    enum { WAITS_FOR_NOTHING, WAITS_FOR_HEALTH, WAITS_FOR_ANSWER, WAITS_AS_IT_FAILS } waits_said;
-    enum { SAID_NOTHING, SAID_PLANNING, SAID_WORKING } what;
-    bool is_untold;  /* what was said last has no Event: it was a count */
-    bool has_warned; /* in the log, that State is not saved */
-};
 
 /* An operation begins: time counts from here. */
 void progress_begin(struct attempt *attempt);

@@ -39,10 +39,9 @@ static bool is_inventory_whole(const struct run *run)
 
 bool recall_is_recorded(const struct reconcile_context *context, const char *type)
 {
-    for (size_t i = 0; i < context->n_runtimes; i++)
-        if (str_equal(context->runtimes[i]->ops->type, type))
-            return context->runtimes[i]->ops->flags & RUNTIME_IS_RECORDED;
-    return false;
+    const struct runtime *runtime = context_runtime(context, type);
+
+    return runtime && runtime->ops->flags & RUNTIME_IS_RECORDED;
 }
 
 bool recall_names_recorded(const struct run *run)
@@ -71,16 +70,6 @@ bool recall_holds_resources(const struct run *run)
 
 /* ---- Whether State is behind ---- */
 
-static struct state_head head_of(struct ledger *ledger)
-{
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-
-    ledger_head(ledger, &arena, &head);
-    arena_done(&arena); /* the numbers are all that is used */
-    return head;
-}
-
 static int64_t later(int64_t a, int64_t b)
 {
     return a > b ? a : b;
@@ -88,7 +77,7 @@ static int64_t later(int64_t a, int64_t b)
 
 bool recall_is_whole(const struct run *run, struct ledger *ledger)
 {
-    const struct state_head head = head_of(ledger);
+    const struct state_head head = run_state_numbers(ledger);
 
     return ledger_is_stored(ledger) &&
            later(head.applied_revision, head.recalled_revision) >= run_last_applied(run);
@@ -196,7 +185,7 @@ static int read_lost(const struct run *run, int64_t revision, bool is_whole, str
 int recall_read(const struct run *run, struct ledger *ledger, bool is_first, struct recall *ret,
                 struct error *error)
 {
-    const struct state_head head = head_of(ledger);
+    const struct state_head head = run_state_numbers(ledger);
     int64_t begun = later(head.revision, head.recalled_revision);
     bool is_stored = ledger_is_stored(ledger);
     bool is_unfinished = run_unfinished(run) > begun;

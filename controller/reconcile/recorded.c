@@ -159,7 +159,7 @@ static int decode(const struct document *document, const struct value **ret, str
 int recorded_keep(const struct reconcile_context *context, const struct spec_key *spec,
                   const struct value *object, const char *digest, struct error *error)
 {
-    const struct store_call call = {.permit = context->permit};
+    const struct store_call call = context_call(context, NULL);
     const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
     const struct store_ops *ops = context->store->ops;
     struct document document = DOCUMENT_INIT;
@@ -192,7 +192,7 @@ static int read_document(const struct reconcile_context *context, const struct s
                          const char *digest, struct cancel *cancel, const struct value **ret,
                          struct error *error)
 {
-    const struct store_call call = {.permit = context->permit, .cancel = cancel};
+    const struct store_call call = context_call(context, cancel);
     const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
     struct document document = DOCUMENT_INIT;
     int r = store_load(context->store, &name, &call, &document, error);
@@ -241,7 +241,7 @@ int recorded_apply(const struct reconcile_context *context, const struct spec_ke
 int recorded_drop(const struct reconcile_context *context, const struct spec_key *spec,
                   const char *digest, struct error *error)
 {
-    const struct store_call call = {.permit = context->permit};
+    const struct store_call call = context_call(context, NULL);
     const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
     struct error problem = {0};
     int r = store_drop(context->store, &name, &call, &problem);
@@ -275,7 +275,7 @@ static int on_document(void *arg, const struct document_name *name, struct error
 static int drop_but(const struct reconcile_context *context, const struct spec_key *spec,
                     recorded_is_needed *is_needed, const void *arg, struct error *error)
 {
-    const struct store_call call = {.permit = context->permit};
+    const struct store_call call = context_call(context, NULL);
     struct store *store = context->store;
     struct digests digests = {0};
     int r = store->ops->list(store, DOCUMENT_SPEC, spec, on_document, &digests, &call, error);

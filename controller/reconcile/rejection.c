@@ -2,21 +2,13 @@
 
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/approval.h"
-#include "controller/reconcile/hold_begin.h"
 #include "controller/reconcile/report.h"
+#include "controller/reconcile/request.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 
-#define REJECTED  "Rejected"
-#define WITHDRAWN "Withdrawn"
-
-bool rejection_ended(const struct release *release)
-{
-    const struct value *conditions = value_get(release->status, "conditions");
-
-    return release->phase == PHASE_CANCELLED &&
-           str_equal(value_get_string(conditions_find(conditions, "Ready"), "reason"), REJECTED);
-}
+#define WITHDRAWN "Withdrawn" /* a reason */
 
 /* "rejected by alice: too risky" */
 static char *describe(const struct release_rejection *rejection)
@@ -37,14 +29,14 @@ static int end_rejected(struct attempt *attempt, struct error *error)
     if (!release || release->phase != PHASE_AWAITING_APPROVAL || !release->rejection.is_rejected)
         return 0;
     why = describe(&release->rejection);
-    r = run_cancel_release_as(&attempt->run, release, REJECTED, why, error);
+    r = run_cancel_release_as(&attempt->run, release, RELEASE_REJECTED, why, error);
     if (r < 0)
         return r;
     log_info("plan rejected", "namespace", attempt->object.namespace_name, "spec",
              attempt->object.name, "release", release->name, "plan", release_plan(release),
              "summary", why, NULL);
     approval_tell(attempt, release, EVENT_WARNING, "PlanRejected", why);
-    attempt->rejected = TAKE(attempt->release);
+    attempt->apply.rejected = TAKE(attempt->release);
     return 0;
 }
 
@@ -69,12 +61,7 @@ static int is_request_gone(const struct attempt *attempt, bool *ret, struct erro
 
 static bool has_begun(const struct attempt *attempt, int64_t revision)
 {
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-
-    ledger_head(attempt->ledger, &arena, &head);
-    arena_done(&arena);
-    return head.revision >= revision;
+    return run_state_numbers(attempt->ledger).revision >= revision;
 }
 
 /* Its first operation has ended, if only in vain. So has the request, and its TTL removes it. One
@@ -133,18 +120,18 @@ static int end_hold(struct attempt *attempt, const char *reason, const char *why
                     struct error *error)
 {
     struct run *run = &attempt->run;
-    const struct verdict verdict = {"False", reason, why, PROGRESS_SETTLED, NULL};
-    const struct request_report report = {.phase = PHASE_CANCELLED, .verdict = &verdict};
+    const struct outcome outcome = {.phase = PHASE_CANCELLED,
+                                    .verdict = verdict_of_end(reason, why)};
     const struct request request = {.release = run->hold.request_name, .uid = run->hold.request};
     int r = attempt->release ? run_cancel_release_as(run, attempt->release, reason, why, error) : 0;
 
     if (r >= 0)
-        r = request_write(run->context, &run->subject, &request, &report, run->cancel, error);
+        r = request_write(run, &request, 0, &outcome, error);
     if (r >= 0)
         r = hold_withdraw(attempt->ledger, &run->hold, error);
     if (r < 0)
         return r;
-    if (!attempt->rejected)
+    if (!attempt->apply.rejected)
         run_event(run, EVENT_NORMAL, "RequestWithdrawn", why);
     return 1;
 }
@@ -154,17 +141,17 @@ int rejection_look(struct attempt *attempt, struct error *error)
     const struct run *run = &attempt->run;
     const struct hold *hold = &run->hold;
     _cleanup_free_ char *why = NULL;
-    int r = run->policy.needs_approval && !attempt->approved ? end_rejected(attempt, error) : 0;
+    int r =
+        run->policy.needs_approval && !attempt->apply.approved ? end_rejected(attempt, error) : 0;
 
-    if (r < 0 || !run->policy.needs_approval || attempt->approved)
+    if (r < 0 || !run->policy.needs_approval || attempt->apply.approved)
         return r;
     if (!hold->request_name || run_last_applied(run) >= hold->revision)
         return 0; /* by no request; or it was carried out, and this is a correction */
-    if (attempt->rejected) {
-        const struct value *conditions = value_get(attempt->rejected->status, "conditions");
-        const char *said = value_get_string(conditions_find(conditions, "Ready"), "message");
+    if (attempt->apply.rejected) {
+        const char *said = release_message(attempt->apply.rejected);
 
-        return end_hold(attempt, REJECTED, said ? said : "rejected", error);
+        return end_hold(attempt, RELEASE_REJECTED, said ? said : "rejected", error);
     }
     r = find_withdrawal(attempt, &why, error);
     return r < 0 || !why ? r : end_hold(attempt, WITHDRAWN, why, error);
@@ -174,14 +161,14 @@ int rejection_look(struct attempt *attempt, struct error *error)
 
 bool rejection_is_of_plan(const struct attempt *attempt)
 {
-    return attempt->rejected && str_equal(release_plan(attempt->rejected), attempt->digest);
+    return attempt->apply.rejected &&
+           str_equal(release_plan(attempt->apply.rejected), attempt->digest);
 }
 
 int rejection_say(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
-    const struct release *rejected = attempt->rejected;
-    const struct value *conditions = value_get(rejected->status, "conditions");
-    const char *why = value_get_string(conditions_find(conditions, "Ready"), "message");
+    const struct release *rejected = attempt->apply.rejected;
+    const char *why = release_message(rejected);
     const struct plan *plan = operation_get_plan(attempt->operation);
     _cleanup_free_ char *summary = report_plan_summary(plan);
     _cleanup_free_ char *message = str_printf(
@@ -189,18 +176,17 @@ int rejection_say(struct attempt *attempt, struct reconcile_result *result, stru
         "the Spec, or: kubectl delete release %s -n %s",
         summary, rejected->name, why ? why : "rejected", rejected->name,
         attempt->object.namespace_name);
-    struct run_status status = {
-        .verdict = {"False", REJECTED, message, PROGRESS_STALLED, NULL},
+    struct outcome outcome = {
+        .verdict = {"False", RELEASE_REJECTED, message, PROGRESS_STALLED, NULL},
         .is_held = true, /* that is no failure */
         .is_end = true,
         .attempted = rejected->revision,
-        .plan = report_plan(plan, attempt->digest),
+        .plan = plan,
     };
     int r;
 
     attempt_check_later(attempt, result);
-    r = run_write_status(&attempt->run, &status, error);
-    run_status_done(&status);
+    r = tell_outcome(attempt, &outcome, TELL_SPEC, error);
     attempt_end(attempt);
     return r;
 }

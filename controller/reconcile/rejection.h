@@ -18,9 +18,6 @@
 
 #include "controller/reconcile/attempt.h"
 
-/* The Release has ended because its plan was rejected. */
-bool rejection_ended(const struct release *release);
-
 /* Before a plan is made that is to be approved: ends the Release whose plan was rejected, which is
  * attempt->rejected then; and a hold that was rejected or withdrawn. 1: that was so, and something
  * else is in force. */

@@ -6,24 +6,21 @@
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/finished.h"
 #include "controller/reconcile/hold_revision.h"
+#include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/preview_wait.h"
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/quarantine.h"
+#include "controller/reconcile/reconcile.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/sources.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "engine/spec/preview_policies.h"
 #include "runtimes/kubernetes/history/history.h"
 
 /* ---- Telling ---- */
-
-static int write_release(struct attempt *attempt, const struct release_report *report,
-                         struct error *error)
-{
-    return release_write(attempt->run.context, &attempt->run.subject, attempt->release, report,
-                         error);
-}
 
 /* The Release's own fields leave no room for a status: an event has to do. */
 static void say_in_event(const struct attempt *attempt, const struct verdict *verdict)
@@ -42,13 +39,13 @@ static void say_in_event(const struct attempt *attempt, const struct verdict *ve
 }
 
 /* It is over, and not looked at again; unless that could not be written. */
-static int end(struct attempt *attempt, const struct release_report *report, struct error *error)
+static int end(struct attempt *attempt, struct outcome *outcome, struct error *error)
 {
     struct error problem = {0};
-    int r = write_release(attempt, report, &problem);
+    int r = tell_outcome(attempt, outcome, TELL_RELEASE, &problem);
 
     if (r == ERR_TOO_LARGE)
-        say_in_event(attempt, report->verdict);
+        say_in_event(attempt, &outcome->verdict);
     attempt_end(attempt);
     return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;
 }
@@ -56,32 +53,30 @@ static int end(struct attempt *attempt, const struct release_report *report, str
 /* The other side does not answer: the preview goes on when it does. */
 static int put_off(struct attempt *attempt, const struct error *problem, struct error *error)
 {
-    const struct value *conditions = value_get(attempt->release->status, "conditions");
-    const struct value *ready = conditions_find(conditions, "Ready");
-    struct verdict verdict = verdict_of_error(problem, false);
-    struct release_report report = {.phase = PHASE_PREVIEWING, .verdict = &verdict};
-    bool is_known = str_equal(value_get_string(ready, "message"), problem->message);
+    struct outcome outcome = {.phase = PHASE_PREVIEWING,
+                              .verdict = verdict_of_error(problem, false)};
+    bool is_known = str_equal(release_message(attempt->release), problem->message);
     int r = 0;
 
     operation_log_failure(&attempt->run, problem, is_known);
     if (!is_known)
-        r = write_release(attempt, &report, error);
+        r = tell_outcome(attempt, &outcome, TELL_RELEASE, error);
     attempt_end(attempt);
     return r < 0 ? r : err_copy(error, problem);
 }
 
 static int fail(struct attempt *attempt, const struct error *problem, struct error *error)
 {
-    const struct plan *plan = attempt->operation ? operation_get_plan(attempt->operation) : NULL;
-    struct verdict verdict = verdict_of_error(problem, false);
-    struct release_report report = {
-        .phase = PHASE_FAILED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
+    struct outcome outcome = {.phase = PHASE_FAILED,
+                              .verdict = verdict_of_error(problem, false),
+                              .plan = attempt->operation ? operation_get_plan(attempt->operation)
+                                                         : NULL};
 
-    if (err_is_transient(problem->code) && verdict.progress == PROGRESS_RECONCILING)
+    if (err_is_transient(problem->code) && outcome.verdict.progress == PROGRESS_RECONCILING)
         return put_off(attempt, problem, error);
     operation_log_failure(&attempt->run, problem, false);
     if (problem->code != ERR_CANCELLED && problem->code != ERR_FENCED)
-        return end(attempt, &report, error);
+        return end(attempt, &outcome, error);
     attempt_end(attempt);
     return err_copy(error, problem);
 }
@@ -90,12 +85,11 @@ static int show(struct attempt *attempt, const struct plan *plan, struct error *
 {
     int64_t to_revision = value_int(value_get(attempt->release->spec, "toRevision"), 0);
     _cleanup_free_ char *summary = report_to_revision(report_plan_summary(plan), to_revision);
-    struct verdict verdict = {"True", "ReconciliationSucceeded", summary, PROGRESS_SETTLED, NULL};
-    struct release_report report = {
-        .phase = PHASE_SUCCEEDED, .plan = plan, .digest = attempt->digest, .verdict = &verdict};
+    struct outcome outcome = {
+        .phase = PHASE_SUCCEEDED, .verdict = verdict_of_success(summary), .plan = plan};
 
     operation_log_success(&attempt->run, summary);
-    return end(attempt, &report, error);
+    return end(attempt, &outcome, error);
 }
 
 static int refuse(struct attempt *attempt, struct error *error)
@@ -169,7 +163,7 @@ static void drop_request(const struct attempt *attempt)
 static int forget(struct attempt *attempt, struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct store_call call = context_call(context, attempt->run.cancel);
     _cleanup_free_ char *spec = NULL;
     int r;
 
@@ -204,7 +198,7 @@ static int attend_record(const struct attempt *attempt, const struct value *obje
                          struct error *error)
 {
     const struct reconcile_context *context = attempt->run.context;
-    const struct store_call call = {.cancel = attempt->run.cancel, .permit = context->permit};
+    const struct store_call call = context_call(context, attempt->run.cancel);
     const struct spec_key spec = {
         attempt->object.namespace_name,
         value_string(value_path(object, "spec", "specRef", "name", NULL))};
@@ -376,17 +370,11 @@ static int parse_spec(struct attempt *attempt, struct error *error)
 
 /* ---- Quarantine ---- */
 
-/* Specs have keys without a prefix. */
-static char *quarantine_key(const struct attempt *attempt)
-{
-    return str_printf(QUARANTINE_RELEASE "%s", desk_key(attempt->entry, NULL));
-}
-
 /* 1: it fails for good, because the process died over it. */
 static int keep_out(struct attempt *attempt, struct error *error)
 {
     struct quarantine *quarantine = attempt->run.context->quarantine;
-    _cleanup_free_ char *key = quarantine_key(attempt);
+    _cleanup_free_ char *key = reconcile_suspect(DESK_RELEASE, attempt);
     struct error why = {0};
     int r;
 
@@ -442,7 +430,7 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     *result = (struct reconcile_result){.kind = RECONCILE_DONE};
     r = load_release(attempt, result, &problem, error);
     if (!attempt->release)
-        sources_drop(TAKE(attempt->sources));
+        source_reading_drop(TAKE(attempt->sources));
     if (r < 0 || !attempt->release)
         return r;
     *result = look_again;
@@ -552,46 +540,10 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
     return go_on(attempt, result, error);
 }
 
-/* What may have ended the process before comes when the others have begun. */
-static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
-                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
-{
-    _cleanup_free_ char *key = quarantine_key(attempt);
-    bool had_operation = attempt->operation || attempt->sources;
-    int64_t after = had_operation ? 0 : quarantine_wait(context->quarantine, key);
-    int r;
-
-    if (after) {
-        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
-        return 0;
-    }
-    r = advance(attempt, context, cancel, result, error);
-    if (!attempt->operation && !attempt->sources)
-        quarantine_leave(context->quarantine, key, had_operation && attempt_came_to_end(r, result));
-    return r;
-}
-
 struct reconcile_result reconcile_release(void *arg, const char *key, struct cancel *cancel)
 {
-    const struct reconcile_context *context = arg;
-    struct reconcile_result result = {.kind = RECONCILE_DONE};
-    struct attempt *attempt = attempt_enter(context->desk, DESK_RELEASE, key);
-    struct error error = {0};
-    int r;
-
-    if (!attempt)
-        return result;
-    r = reconcile(attempt, context, cancel, &result, &error);
-    if (r == ERR_CANCELLED)
-        result = (struct reconcile_result){.kind = RECONCILE_DONE};
-    if (r < 0 && r != ERR_CANCELLED) {
-        log_error("reconciling a Release failed", "namespace", attempt->object.namespace_name,
-                  "release", attempt->object.name, "reason", error.reason, "error", error.message,
-                  NULL);
-        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
-    } else {
-        attempt_give_up_ticket(attempt);
-    }
-    attempt_leave(attempt);
-    return result;
+    return reconcile_key(
+        arg,
+        &(struct reconcile_kind){DESK_RELEASE, "release", "reconciling a Release failed", advance},
+        key, cancel);
 }

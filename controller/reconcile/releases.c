@@ -75,9 +75,15 @@ const char *release_plan(const struct release *release)
     return release ? value_string(value_path(release->status, "plan", "digest", NULL)) : NULL;
 }
 
-static struct store_call call_of(const struct reconcile_context *context, struct cancel *cancel)
+const char *release_message(const struct release *release)
 {
-    return (struct store_call){.cancel = cancel, .permit = context->permit};
+    return value_get_string(conditions_ready(release->status), "message");
+}
+
+bool release_was_cancelled(const struct release *release, const char *reason)
+{
+    return release->phase == PHASE_CANCELLED &&
+           str_equal(value_get_string(conditions_ready(release->status), "reason"), reason);
 }
 
 /* ---- Finding and making ---- */
@@ -86,7 +92,7 @@ static struct store_call call_of(const struct reconcile_context *context, struct
 static int load(const struct reconcile_context *context, const struct spec_key *key,
                 int64_t revision, struct cancel *cancel, struct release **ret, struct error *error)
 {
-    const struct store_call call = call_of(context, cancel);
+    const struct store_call call = context_call(context, cancel);
     _cleanup_(release_record_free_p) struct release_record *record = NULL;
     char *version = NULL;
     int r = context->history->ops->load(context->history, key, revision, &call, &record, &version,
@@ -160,7 +166,7 @@ static int on_head(void *arg, const struct release_head *head, struct error *err
 int releases_list(const struct reconcile_context *context, const struct release_subject *subject,
                   struct cancel *cancel, struct release_revisions *ret, struct error *error)
 {
-    const struct store_call call = call_of(context, cancel);
+    const struct store_call call = context_call(context, cancel);
     struct error problem = {0};
     int r =
         context->history->ops->list(context->history, &subject->key, on_head, ret, &call, &problem);
@@ -201,7 +207,7 @@ static struct release_head head_of(const struct release_subject *subject,
 static int create(const struct reconcile_context *context, const struct release_head *head,
                   struct release **ret, struct error *error)
 {
-    const struct store_call call = call_of(context, NULL);
+    const struct store_call call = context_call(context, NULL);
     char *version = NULL;
     int r = context->history->ops->create(context->history, head, &call, &version, error);
 
@@ -327,19 +333,18 @@ static bool lacks_fields(const struct value *results)
  * status tells what it has room for. */
 static void set_results(const struct reconcile_context *context,
                         const struct release_subject *subject, const struct release *release,
-                        const struct release_report *report, const struct value **status)
+                        const struct outcome *outcome, const struct value **status)
 {
-    const struct store_call call = call_of(context, NULL);
+    const struct store_call call = context_call(context, NULL);
     const struct document_name name = {DOCUMENT_PLAN, subject->key, release->name};
     _cleanup_value_ const struct value *all = NULL;
     _cleanup_free_ char *place = NULL;
     struct error problem = {0};
-    const struct clock_source *clock = context->clock;
     size_t omitted;
-    const struct report_source source = {.plan = report->plan,
-                                         .epoch = clock->now(clock) - clock->monotonic(clock),
-                                         .results = report->results,
-                                         .to_approve = report->phase == PHASE_AWAITING_APPROVAL,
+    const struct report_source source = {.plan = outcome->plan,
+                                         .epoch = context_now(context) - context_monotonic(context),
+                                         .results = outcome->results,
+                                         .to_approve = outcome->phase == PHASE_AWAITING_APPROVAL,
                                          .earlier = value_get(release->status, "results")};
 
     set(status, "results", report_results(&source, &omitted));
@@ -390,7 +395,7 @@ static int write_record(const struct reconcile_context *context,
                         const struct release_subject *subject, struct release *release,
                         const struct value *status, struct error *error)
 {
-    const struct store_call call = call_of(context, NULL);
+    const struct store_call call = context_call(context, NULL);
     const struct release_record record = {
         .head = {.spec = subject->key, .revision = release->revision}, .status = status};
 
@@ -460,42 +465,35 @@ static int check_order(const struct release *release, enum release_phase phase, 
 }
 
 /* A Release that has ended is not Reconciling any more, although its Spec may be. */
-static struct verdict verdict_for(enum release_phase phase, const struct verdict *verdict)
-{
-    struct verdict own = *verdict;
-
-    if (own.progress == PROGRESS_RECONCILING && release_phase_is_terminal(phase))
-        own.progress = PROGRESS_STALLED;
-    return own;
-}
-
 static const struct value *make_conditions(const struct release *release,
-                                           const struct release_report *report, int64_t now)
+                                           const struct outcome *outcome, int64_t now)
 {
     const struct conditions_generation own = {release->own_generation, release->own_generation};
-    struct verdict verdict = verdict_for(report->phase, report->verdict);
+    struct verdict verdict = outcome->verdict;
 
+    if (verdict.progress == PROGRESS_RECONCILING && release_phase_is_terminal(outcome->phase))
+        verdict.progress = PROGRESS_STALLED;
     return conditions_make(value_get(release->status, "conditions"), &verdict, NULL, own, now);
 }
 
-static const struct value *make_summary(const struct release_report *report)
+static const struct value *make_summary(const struct outcome *outcome)
 {
-    const char *message = report->summary ? report->summary : report->verdict->message;
+    const char *message = outcome->summary ? outcome->summary : outcome->verdict.message;
     char summary[REPORT_RELEASE_SUMMARY_SIZE];
 
-    report_short(message, report->phase == PHASE_FAILED ? report->results : NULL, summary,
+    report_short(message, outcome->phase == PHASE_FAILED ? outcome->results : NULL, summary,
                  sizeof(summary));
     return value_pack("s", summary);
 }
 
-static const struct value *plan_value(const struct release_report *report)
+static const struct value *plan_value(const struct outcome *outcome)
 {
-    const struct value *plan = report_plan(report->plan, report->digest);
+    const struct value *plan = report_plan(outcome->plan, outcome->digest);
 
-    if (report->unseen)
-        set(&plan, "unseen", value_pack("I", (int64_t)report->unseen));
-    if (report->account)
-        set(&plan, "serviceAccountName", value_pack("s", report->account));
+    if (outcome->unseen)
+        set(&plan, "unseen", value_pack("I", (int64_t)outcome->unseen));
+    if (outcome->account)
+        set(&plan, "serviceAccountName", value_pack("s", outcome->account));
     return plan;
 }
 
@@ -522,32 +520,33 @@ static bool shows_all(const struct release *release, enum release_phase phase)
 }
 
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
-                  struct release *release, const struct release_report *report, struct error *error)
+                  struct release *release, const struct outcome *outcome, struct error *error)
 {
-    int64_t now = context->clock->now(context->clock);
+    const struct plan *plan = outcome->keeps_plan ? NULL : outcome->plan;
+    int64_t now = context_now(context);
     const struct value *status;
     char time[TIMESTAMP_SIZE];
     int r;
 
     if (!release || release_phase_is_terminal(release->phase))
         return 0;
-    r = check_order(release, report->phase, error);
+    r = check_order(release, outcome->phase, error);
     if (r < 0)
         return r;
     timestamp_format(now, time);
-    status = status_with_phase(subject, release, report->phase, time);
-    if (report->approval)
-        set(&status, "approval", approval_value(report->approval));
+    status = status_with_phase(subject, release, outcome->phase, time);
+    if (outcome->approval)
+        set(&status, "approval", approval_value(outcome->approval));
     /* An approved plan stays as it was shown, though part of it is done when it is planned anew. */
-    if (report->plan && !(report->approval && value_get(status, "plan")))
-        set(&status, "plan", plan_value(report));
-    if (report->results || (report->plan && shows_all(release, report->phase)))
-        set_results(context, subject, release, report, &status);
-    if (report->results)
-        set(&status, "counts", report_counts(report->results));
-    if (report->verdict) {
-        set(&status, "conditions", make_conditions(release, report, now));
-        set(&status, "summary", make_summary(report));
+    if (plan && !(outcome->approval && value_get(status, "plan")))
+        set(&status, "plan", plan_value(outcome));
+    if (outcome->results || (plan && shows_all(release, outcome->phase)))
+        set_results(context, subject, release, outcome, &status);
+    if (outcome->results)
+        set(&status, "counts", report_counts(outcome->results));
+    if (outcome->verdict.ready) {
+        set(&status, "conditions", make_conditions(release, outcome, now));
+        set(&status, "summary", make_summary(outcome));
     }
     r = write_status(context, subject, release, status, error);
     value_unref(status);

@@ -9,9 +9,8 @@
 #ifndef CONTROLLER_RECONCILE_RELEASES_H
 #define CONTROLLER_RECONCILE_RELEASES_H
 
-#include "controller/reconcile/conditions.h"
 #include "controller/reconcile/context.h"
-#include "engine/operation/operation.h"
+#include "controller/reconcile/outcome.h"
 #include "engine/release/history.h"
 
 /* Whose release: what is known of the Spec, whether or not it can be parsed. */
@@ -20,11 +19,11 @@ struct release_subject {
     const char *uid; /* of the Spec; NULL: not known */
     int64_t generation;
     const char *project, *stack, *workspace; /* NULL: not known */
-    const char *spec_digest; /* of what is applied (recorded.h); NULL: nothing is recorded */
+    const char *spec_digest;       /* of what is applied (recorded.h); NULL: nothing is recorded */
     const struct value *resources; /* what is applied, if the Release is to have it; borrowed */
-    const struct value *sources; /* of what is applied, as the Release records them (spec_spec_source.h);
-                                    borrowed. NULL: it has none */
-    int64_t to_revision;     /* of a Rollback; 0: it is none */
+    const struct value *sources;   /* of what is applied, as the Release records them
+                                      (spec_spec_source.h);   borrowed. NULL: it has none */
+    int64_t to_revision;           /* of a Rollback; 0: it is none */
 };
 
 struct release {
@@ -77,6 +76,11 @@ int releases_find(const struct reconcile_context *context, const struct release_
 
 /* The digest of the plan that its status shows; NULL: none. */
 const char *release_plan(const struct release *release);
+/* What its condition Ready says; NULL: nothing. */
+const char *release_message(const struct release *release);
+/* It was cancelled for that reason: PLAN_STALE, say. */
+bool release_was_cancelled(const struct release *release, const char *reason);
+#define RELEASE_REJECTED "Rejected" /* a person rejected its plan */
 
 /* Makes the Release of a revision. One that exists already, for the same, is taken up where it was
  * left; where the name is another's, the next revision that is free is taken, of eight. */
@@ -89,23 +93,9 @@ void release_begin_first(const struct reconcile_context *context,
                          const struct release_subject *subject, enum release_operation operation,
                          struct release **ret);
 
-/* A phase, with what is known by then. */
-struct release_report {
-    enum release_phase phase;
-    const struct plan *plan; /* NULL: not known; digest goes with it */
-    const char *digest;
-    size_t unseen; /* changes of a plan to be approved that the Release does not show in full */
-    const char *account; /* whose rights carry out a plan to be approved; NULL: the controller's */
-    const struct release_approval *approval; /* of the plan, which is carried out; NULL: none */
-    const struct operation_results *results; /* NULL: none */
-    const struct verdict *verdict;           /* NULL: the conditions stay */
-    const char *summary;                     /* in place of its message; NULL: that message */
-};
-
 /* Of one that has ended nothing is written any more, whoever ended it. It is no error if somebody
  * deleted it. */
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
-                  struct release *release, const struct release_report *report,
-                  struct error *error);
+                  struct release *release, const struct outcome *outcome, struct error *error);
 
 #endif

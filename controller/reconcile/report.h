@@ -6,8 +6,6 @@
 
 #include "engine/operation/operation.h"
 
-struct reconcile_context;
-
 /* Entries that a Release's status takes, and bytes, as the API server stores them. Where there are
  * more, the others are counted in `omitted`, and all of them are kept beside (plans.h). */
 #define REPORT_RESULTS 2000
@@ -18,9 +16,6 @@ struct reconcile_context;
 #define REPORT_BYTES_TO_APPROVE   (1u << 20)
 /* Failing resources that a Spec's status names. */
 #define REPORT_FAILED 50
-/* Resources that a Spec's inventory names, and bytes. */
-#define REPORT_INVENTORY       100
-#define REPORT_INVENTORY_BYTES (16u << 10)
 /* Bytes of status.summary, with the NUL: a column of `kubectl get`. A Release has more columns
  * beside it, which together are to fit into 120. */
 #define REPORT_SUMMARY_SIZE         101
@@ -41,7 +36,7 @@ struct report_source {
 };
 
 /* Release's results, {id, action, outcome, fields, omittedFields, message, reason, warnings,
- * startedAt, duration}.
+ * waitsFor, startedAt, duration}.
  * Where they do not fit, fields go first, then whole results. *ret_omitted: how many of these did
  * not fit. */
 const struct value *report_results(const struct report_source *source, size_t *ret_omitted);
@@ -66,12 +61,6 @@ const struct value *report_resources(const struct operation_results *results);
 
 /* The same where it is known that all of so many are as they should be. */
 const struct value *report_all_ready(size_t n_resources);
-
-/* Spec's {total, entries: [{id, type}], omitted}: the objects that exist, or may exist, by State,
- * but for those that have done their work and remove themselves. First those that State alone knows
- * (recall.h). */
-const struct value *report_inventory(const struct reconcile_context *context,
-                                     struct ledger *ledger);
 
 /* "Deployment/web: Available: 0/1" of "apps/v1:Deployment:shop:web: Available: 0/1", for a column
  * of `kubectl get`, which has no room for the id; without words that say little. An id that is

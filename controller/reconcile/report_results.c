@@ -1,5 +1,8 @@
 /* What becomes of each resource, as a Release's status lists it. */
 #include "controller/reconcile/report.h"
+
+#include <string.h>
+
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -152,6 +155,18 @@ static void show_start(const struct operation_result *result, int64_t epoch,
         timestamp_format(epoch + result->started, ret);
 }
 
+/* Of one that is not begun. */
+static const struct value *show_wait(const struct operation_result *result)
+{
+    static const char *const by[] = {[WAIT_DEPENDS_ON] = "dependsOn",
+                                     [WAIT_REFERENCE] = "reference",
+                                     [WAIT_KIND] = "kind",
+                                     [WAIT_DELETION] = "deletion"};
+    _cleanup_free_ char *id = result && result->waits_for ? utf8_show(result->waits_for) : NULL;
+
+    return id ? value_pack("{s:s, s:s}", "id", id, "by", by[result->waits_by]) : NULL;
+}
+
 static const struct value *entry_value(const struct entry *entry, int64_t epoch, bool with_fields)
 {
     const struct operation_result *result = entry->result;
@@ -160,18 +175,19 @@ static const struct value *entry_value(const struct entry *entry, int64_t epoch,
     const struct value *fields = with_fields ? entry->fields : NULL;
     size_t omitted = entry->n_fields - value_count(fields);
     _cleanup_value_ const struct value *count = omitted ? value_pack("I", (int64_t)omitted) : NULL;
+    _cleanup_value_ const struct value *wait = show_wait(result);
     _cleanup_free_ char *duration = show_duration(result);
     char start[TIMESTAMP_SIZE];
     _cleanup_free_ char *id = utf8_show(entry->change->id);
     _cleanup_free_ char *note = !error && entry->note ? utf8_show(entry->note) : NULL;
 
     show_start(result, epoch, start);
-    return value_pack("{s:s, s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:v?, s:s?, s:s?}", "id", id,
+    return value_pack("{s:s, s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:v?, s:v?, s:s?, s:s?}", "id", id,
                       "action", plan_action_name(entry->action), "outcome",
                       result ? outcomes[result->status] : NULL, "fields", fields, "omittedFields",
                       count, "message", error ? error->message : note, "reason",
-                      error ? error->reason : NULL, "warnings", warnings, "startedAt",
-                      *start ? start : NULL, "duration", duration);
+                      error ? error->reason : NULL, "warnings", warnings, "waitsFor", wait,
+                      "startedAt", *start ? start : NULL, "duration", duration);
 }
 
 /* ---- All of them ---- */

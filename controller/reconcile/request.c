@@ -5,18 +5,18 @@
 #include "engine/log/log.h"
 
 /* 1: it has ended, or is gone. */
-static int write_report(const struct reconcile_context *context,
-                        const struct release_subject *subject, const struct request *request,
-                        const struct request_report *report, struct cancel *cancel,
-                        struct error *error)
+static int write(const struct run *run, const struct request *request, int64_t revision,
+                 const struct outcome *outcome, struct error *error)
 {
-    const struct spec_key key = {subject->key.namespace_name, request->release};
-    const struct release_report said = {
-        .phase = report->phase, .verdict = report->verdict, .summary = report->summary};
+    const struct spec_key key = {run->subject.key.namespace_name, request->release};
+    /* Its plan and its results are in the Release of the operation. */
+    const struct outcome said = {
+        .phase = outcome->phase, .verdict = outcome->verdict, .summary = outcome->summary};
     _cleanup_(release_free_p) struct release *release = NULL;
     _cleanup_value_ const struct value *object = NULL;
     struct error problem = {0};
-    int r = kube_get(context->client, api_release_ref(&key, NULL), cancel, &object, &problem);
+    int r =
+        kube_get(run->context->client, api_release_ref(&key, NULL), run->cancel, &object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return 1;
@@ -26,25 +26,25 @@ static int write_report(const struct reconcile_context *context,
     if (!release || !str_equal(value_get_string(release->metadata, "uid"), request->uid) ||
         release_phase_is_terminal(release->phase))
         return 1;
-    if (release->phase == report->phase &&
-        value_int(value_get(release->status, "revision"), 0) == report->revision)
+    if (release->phase == outcome->phase &&
+        value_int(value_get(release->status, "revision"), 0) == revision)
         return 0; /* it says so already */
-    release->revision = report->revision;
-    r = release_write(context, subject, release, &said, error);
+    release->revision = revision;
+    r = release_write(run->context, &run->subject, release, &said, error);
     return r < 0 ? r : release_phase_is_terminal(release->phase);
 }
 
-int request_write(const struct reconcile_context *context, const struct release_subject *subject,
-                  const struct request *request, const struct request_report *report,
-                  struct cancel *cancel, struct error *error)
+int request_write(const struct run *run, const struct request *request, int64_t revision,
+                  const struct outcome *outcome, struct error *error)
 {
+    const struct spec_key *key = &run->subject.key;
     struct error problem = {0};
-    int r = write_report(context, subject, request, report, cancel, &problem);
+    int r = write(run, request, revision, outcome, &problem);
 
     if (r > 0 || r == ERR_TOO_LARGE)
-        desk_end_request(context->desk, &subject->key, request->uid);
+        desk_end_request(run->context->desk, key, request->uid);
     if (r == ERR_TOO_LARGE) /* nothing waits for it */
-        log_warn("a Release has no room for its status", "namespace", subject->key.namespace_name,
+        log_warn("a Release has no room for its status", "namespace", key->namespace_name,
                  "release", request->release, "error", problem.message, NULL);
     if (r >= 0 || r == ERR_TOO_LARGE)
         return 0;

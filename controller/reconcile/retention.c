@@ -38,11 +38,6 @@ size_t retention_choose(const struct release_revisions *revisions, int64_t limit
  * read in vain. */
 #define MOST_AT_ONCE 50
 
-static struct store_call call_of(const struct run *run)
-{
-    return (struct store_call){.cancel = run->cancel, .permit = run->context->permit};
-}
-
 /* ERR_CONFLICT: it goes on. What has ended never goes on again. */
 static int check_ended(const struct run *run, int64_t revision, struct error *error)
 {
@@ -58,7 +53,7 @@ static int check_ended(const struct run *run, int64_t revision, struct error *er
 static int drop_plans(const struct run *run, int64_t revision, enum release_removal how,
                       struct error *error)
 {
-    const struct store_call call = call_of(run);
+    const struct store_call call = context_call(run->context, run->cancel);
     const struct reconcile_context *context = run->context;
     struct arena arena = ARENA_INIT;
     const struct spec_key release = {run->subject.key.namespace_name,
@@ -78,7 +73,7 @@ static int remove_one(const struct run *run, int64_t revision, enum release_remo
                       struct error *error)
 {
     struct release_history *history = run->context->history;
-    const struct store_call call = call_of(run);
+    const struct store_call call = context_call(run->context, run->cancel);
     int r = drop_plans(run, revision, how, error);
 
     return r < 0 ? r
@@ -89,7 +84,7 @@ static int remove_one(const struct run *run, int64_t revision, enum release_remo
 static int drop_approvals(const struct run *run, int64_t newest, bool is_needed,
                           struct error *error)
 {
-    const struct store_call call = call_of(run);
+    const struct store_call call = context_call(run->context, run->cancel);
     struct arena arena = ARENA_INIT;
     const char *but = is_needed ? release_name(&arena, run->subject.key.name, newest) : NULL;
     int r =
@@ -306,7 +301,7 @@ static int on_spec(void *arg, const struct document_name *name, struct error *er
 int retention_sweep(const struct reconcile_context *context, const char *watch_namespace)
 {
     struct sweep sweep = {context, watch_namespace};
-    const struct store_call call = {.permit = context->permit};
+    const struct store_call call = context_call(context, NULL);
     struct store *store = context->store;
     struct error problem = {0};
     int r = plans_list(context, &call, on_plan, &sweep, &problem);

@@ -1,5 +1,7 @@
 #include "controller/reconcile/run.h"
 
+#include <string.h>
+
 #include "controller/core/finalizer.h"
 #include "controller/core/informer.h"
 #include "controller/desk/desk.h"
@@ -159,6 +161,51 @@ char *run_user(const struct run *run)
                : NULL;
 }
 
+int run_read(const struct run *run, struct kube_request request, const struct value **ret,
+             struct error *error)
+{
+    _cleanup_free_ char *user = run_user(run);
+
+    request.method = "GET";
+    request.ref.namespace_name = run->subject.key.namespace_name;
+    request.impersonate = user;
+    request.for_tenant = true;
+    request.cancel = run->cancel;
+    return kube_do(run->context->client, &request, ret, error);
+}
+
+/* metadata.creationTimestamp, in ms since 1970; 0: not known. */
+static int64_t spec_created_at(const struct run *run)
+{
+    const char *text = value_string(value_path(run->object, "metadata", "creationTimestamp", NULL));
+
+    return text ? timestamp_parse(text) : 0;
+}
+
+int run_open_state(const struct run *run, struct ledger **ret, struct error *error)
+{
+    const struct reconcile_context *context = run->context;
+    struct ledger_opening opening = {
+        .key = run->subject.key,
+        .spec_uid = run->uid,
+        .spec_created_at = spec_created_at(run),
+        .epoch = context_epoch(context),
+        .cancel = run->cancel,
+    };
+
+    return ledger_open(context->ledgers, &opening, ret, error);
+}
+
+struct state_head run_state_numbers(struct ledger *ledger)
+{
+    struct arena arena = ARENA_INIT;
+    struct state_head head;
+
+    ledger_head(ledger, &arena, &head);
+    arena_done(&arena);
+    return head;
+}
+
 bool run_may_pass(int r)
 {
     return err_is_transient(r) || r == ERR_CANCELLED;
@@ -191,13 +238,6 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
     if (r >= 0)
         (*ret)->shared_memory = run->source_memory;
     return r;
-}
-
-int64_t run_spec_created_at(const struct run *run)
-{
-    const char *text = value_string(value_path(run->object, "metadata", "creationTimestamp", NULL));
-
-    return text ? timestamp_parse(text) : 0;
 }
 
 /* Nothing of the Spec is wanted any more, but a person may settle doubts in its extensions. */
@@ -246,8 +286,8 @@ void run_operation_init(struct run_operation *operation, const struct run *run)
                   .objects = run->policy.objects,
                   .terminating = run->is_namespace_terminating,
                   .is_foreign = run->has_own_resources},
-        .spec_created_at = run_spec_created_at(run),
-        .epoch = context->epoch(context->epoch_arg),
+        .spec_created_at = spec_created_at(run),
+        .epoch = context_epoch(context),
         .parallelism = context->parallelism,
         .timeout = run->policy.timeout,
         .keeps_state = run->hold.operation == RELEASE_DESTROY, /* it has the hold */
@@ -277,10 +317,10 @@ int run_cancel_release(const struct run *run, struct release *release, const cha
 int run_cancel_release_as(const struct run *run, struct release *release, const char *reason,
                           const char *why, struct error *error)
 {
-    struct verdict verdict = {"False", reason, why, PROGRESS_SETTLED, NULL};
-    struct release_report report = {.phase = PHASE_CANCELLED, .verdict = &verdict};
+    const struct outcome outcome = {.phase = PHASE_CANCELLED,
+                                    .verdict = verdict_of_end(reason, why)};
 
-    return release_write(run->context, &run->subject, release, &report, error);
+    return release_write(run->context, &run->subject, release, &outcome, error);
 }
 
 int run_cancel_latest(const struct run *run, const char *why, struct error *error)

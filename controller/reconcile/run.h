@@ -8,8 +8,8 @@
 #ifndef CONTROLLER_RECONCILE_RUN_H
 #define CONTROLLER_RECONCILE_RUN_H
 
-#include "controller/reconcile/conditions.h"
 #include "controller/reconcile/hold.h"
+#include "controller/reconcile/outcome.h"
 #include "controller/reconcile/releases.h"
 #include "engine/operation/operation.h"
 #include "engine/spec/spec.h"
@@ -17,10 +17,20 @@
 /* What came of the last try to write the state file of Terraform (spec_export.h). */
 struct run_written {
     bool is_tried;
-    const char *status;              /* "True", "False" */
+    const char *status; /* "True", "False" */
     char reason[ERROR_REASON_SIZE];
-    char *message;                   /* owned */
-    int64_t retry_after;             /* ms; 0: not before the next check */
+    char *message;       /* owned */
+    int64_t retry_after; /* ms; 0: not before the next check */
+};
+
+/* What the log has of the operation (operation_log.h). */
+struct run_log {
+    enum release_operation operation;
+    int64_t started;   /* ms, monotonic */
+    char release[254]; /* its name; "": none */
+    int64_t revision;  /* 0: none */
+    bool is_begun;     /* its first line was written, at info */
+    bool is_ended;     /* its last was written */
 };
 
 struct run {
@@ -33,23 +43,25 @@ struct run {
     struct hold hold;               /* in force; its operation is that of the run. RELEASE_APPLY:
                                        the Spec itself is in force */
     const struct value *source;     /* what is applied in place of `object`; NULL: `object` */
-    const struct value *sources; /* what a Release records of `resourcesFrom`; a reference, or NULL */
+    const struct value
+        *sources; /* what a Release records of `resourcesFrom`; a reference, or NULL */
     char sources_digest[HASH_HEX_SIZE]; /* of their contents (sources.h); "": there are none, or
                                            they could not be read */
-    size_t source_memory; /* bytes of documents that `source` shares */
-    char spec_digest[HASH_HEX_SIZE]; /* of what is applied (recorded.h); "": nothing is recorded */
-    char *uid;                      /* of the object; or NULL */
-    char *trigger;                  /* informer_trigger() of the object as it was read; or NULL */
+    size_t source_memory;               /* bytes of documents that `source` shares */
+    char spec_digest[HASH_HEX_SIZE];  /* of what is applied (recorded.h); "": nothing is recorded */
+    char *uid;                        /* of the object; or NULL */
+    char *trigger;                    /* informer_trigger() of the object as it was read; or NULL */
     struct release_approval approval; /* in the object as it was read */
-    char *changed_at; /* when its spec was written last, RFC 3339; or NULL */
-    bool has_own_resources; /* a Preview: `object` has resources, or sources, that the Release names */
+    char *changed_at;                 /* when its spec was written last, RFC 3339; or NULL */
+    bool has_own_resources; /* a Preview: `object` has resources, or sources, that the Release names
+                             */
     bool looks_up_nothing;  /* a Preview: it looks up no secrets (spec_secrets.h) */
     bool is_namespace_terminating;
     struct spec_policy policy;
     unsigned char plan_key[HASH_SIZE]; /* of digests of plans: the context's, for run_account(). So
                                           a plan that is approved for one account is none for
                                           another. Set with the policy */
-    struct operation_log log;
+    struct run_log log;
     struct run_written written;
     bool knows_drift; /* a plan has told of drift by now; else the status says the same as before */
     char *drifted;    /* what drift is left as it is; owned. NULL: none is */
@@ -63,27 +75,6 @@ void run_done(struct run *run);
 void run_drop_managed_fields(struct run *run);
 /* After a write: run->object gets the metadata of the answer, without managedFields. */
 void run_set_metadata(struct run *run, const struct value *metadata);
-
-struct run_status {
-    struct verdict verdict;
-    bool is_end;       /* the attempt has ended: the request for a reconcile is handled */
-    bool is_suspended; /* Ready's status is kept, as of the generation for which it was set */
-    bool is_held;      /* Ready is False because of a hold: that is no failure */
-    bool waits;        /* Ready is False, as other Specs come first: that is no failure */
-    bool is_quiet;     /* the message is no news: no Event */
-    bool is_untold;    /* the message may be there already, without an Event */
-    bool counts_failure; /* into status.failures */
-    int64_t attempted, applied;              /* revisions; 0: as before */
-    int64_t unfinished;                      /* one that may have changed something; 0: as before */
-    bool is_finished; /* State has all that became of it */
-    const struct operation_results *results; /* for the summary of a failure; NULL: its message */
-    const char *summary; /* in place of the message, in a column; NULL: made of the message */
-    struct operation_progress objects; /* total 0: by `resources`, or as before */
-    const struct value *plan, *resources, *inventory; /* report.h; owned; NULL: as before */
-    const struct value *corrections;                  /* corrections.h; likewise */
-    bool drops_corrections;                           /* they were of another generation */
-};
-void run_status_done(struct run_status *status);
 
 /* The policy of run->object, within the context's limits: at most max_timeout, at least
  * min_interval and min_retry_interval. */
@@ -99,10 +90,11 @@ bool run_has_finalizer(const struct run *run);
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */
 int run_add_finalizer(struct run *run, struct error *error);
 
-/* Writes the status where it differs, with an event where Ready's reason or message do. It is no
- * error if the Spec is gone, or so large that there is no room beside it. The event alone says so
- * where the status is refused. */
-int run_write_status(struct run *run, const struct run_status *status, struct error *error);
+/* Writes the status where it differs, with an event where Ready's reason or message do. Under a
+ * hold that was carried out, the Spec is not Ready, and says what is in force. It is no error if
+ * the Spec is gone, or so large that there is no room beside it. The event alone says so where the
+ * status is refused. */
+int run_write_status(struct run *run, const struct outcome *outcome, struct error *error);
 
 /* The condition TerraformStateWritten says so already. */
 bool run_says_written(const struct run *run);
@@ -172,8 +164,15 @@ char *run_user(const struct run *run);
 /* What was read with them failed in a way that may pass: the whole run is to be tried again. */
 bool run_may_pass(int r);
 
-/* metadata.creationTimestamp, in ms since 1970; 0: not known. */
-int64_t run_spec_created_at(const struct run *run);
+/* Reads an object of the Spec's namespace with these rights. request: its kind and name, and how it
+ * is read. */
+int run_read(const struct run *run, struct kube_request request, const struct value **ret,
+             struct error *error);
+
+/* Opens State for an operation of this Spec. */
+int run_open_state(const struct run *run, struct ledger **ret, struct error *error);
+/* The numbers in the head of State; its texts are gone. */
+struct state_head run_state_numbers(struct ledger *ledger);
 
 /* What operations on the Spec's behalf are made of, the table's own parts aside. */
 struct run_operation {

@@ -7,6 +7,7 @@
 #include "controller/reconcile/corrections.h"
 #include "controller/reconcile/drift.h"
 #include "controller/reconcile/exposed.h"
+#include "controller/reconcile/inventory.h"
 #include "controller/reconcile/reason.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/run.h"
@@ -31,7 +32,7 @@ static const struct value *status_of(const struct run *run)
 
 static const struct value *ready_of(const struct run *run)
 {
-    return conditions_find(value_get(status_of(run), "conditions"), "Ready");
+    return conditions_ready(status_of(run));
 }
 
 static bool is_of_this_generation(const struct run *run)
@@ -115,7 +116,7 @@ int64_t run_ready_generation_of(const struct value *object)
     if (value_get(status, "readyGeneration"))
         return value_int(value_get(status, "readyGeneration"), 0);
     /* Written by a version that did not have it. */
-    ready = conditions_find(value_get(status, "conditions"), "Ready");
+    ready = conditions_ready(status);
     return str_equal(value_get_string(ready, "status"), "True")
                ? value_int(value_get(ready, "observedGeneration"), 0)
                : 0;
@@ -149,15 +150,11 @@ static int64_t failing_since(const struct run *run)
     return since && is_of_this_generation(run) ? timestamp_parse(since) : 0;
 }
 
-static int64_t wall_clock(const struct run *run)
-{
-    return run->context->clock->now(run->context->clock);
-}
-
 int64_t run_patience(const struct run *run)
 {
     int64_t since = failing_since(run);
-    int64_t left = since ? since + run->policy.timeout - wall_clock(run) : run->policy.timeout;
+    int64_t left =
+        since ? since + run->policy.timeout - context_now(run->context) : run->policy.timeout;
 
     return left > 0 ? left : 0;
 }
@@ -195,14 +192,6 @@ struct verdict run_judge(const struct run *run, const struct error *failure, boo
 }
 
 /* ---- The status as it is to be ---- */
-
-void run_status_done(struct run_status *status)
-{
-    value_unref(status->plan);
-    value_unref(status->resources);
-    value_unref(status->inventory);
-    value_unref(status->corrections);
-}
 
 static void set(const struct value **object, const char *key, const struct value *taken)
 {
@@ -275,13 +264,14 @@ static const struct value *policy_value(const struct run *run)
 }
 
 static struct conditions_generation generation_of(const struct run *run,
-                                                  const struct run_status *status)
+                                                  const struct outcome *outcome)
 {
     int64_t observed = run->subject.generation;
     const struct value *kept = value_get(ready_of(run), "observedGeneration");
 
-    return (struct conditions_generation){
-        .observed = observed, .ready = status->is_suspended ? value_int(kept, observed) : observed};
+    return (struct conditions_generation){.observed = observed,
+                                          .ready = outcome->is_suspended ? value_int(kept, observed)
+                                                                         : observed};
 }
 
 static void drop(const struct value **object, const char *key)
@@ -292,43 +282,43 @@ static void drop(const struct value **object, const char *key)
     *object = next;
 }
 
-static bool is_bad_news(const struct run_status *status)
+static bool is_bad_news(const struct outcome *outcome)
 {
-    return str_equal(status->verdict.ready, "False") && !status->is_suspended && !status->is_held &&
-           !status->waits;
+    return str_equal(outcome->verdict.ready, "False") && !outcome->is_suspended &&
+           !outcome->is_held && !outcome->waits;
 }
 
 /* A suspended Spec that was ready counts as it is. */
-static void set_ready_generation(const struct run *run, const struct run_status *status,
+static void set_ready_generation(const struct run *run, const struct outcome *outcome,
                                  const struct value **next)
 {
-    if (str_equal(status->verdict.ready, "True"))
+    if (str_equal(outcome->verdict.ready, "True"))
         set(next, "readyGeneration", value_pack("I", run->subject.generation));
-    else if (status->is_held)
+    else if (outcome->is_held)
         drop(next, "readyGeneration");
 }
 
 /* While an operation goes on, it is not known whether the generation still fails. */
-static void set_failing_since(const struct run *run, const struct run_status *status,
+static void set_failing_since(const struct run *run, const struct outcome *outcome,
                               const struct value **next)
 {
     int64_t since = failing_since(run);
     char time[TIMESTAMP_SIZE];
 
-    if (is_bad_news(status)) {
-        timestamp_format(since ? since : wall_clock(run), time);
+    if (is_bad_news(outcome)) {
+        timestamp_format(since ? since : context_now(run->context), time);
         set(next, "failingSince", value_pack("s", time));
-    } else if (status->is_end || !since) {
+    } else if (outcome->is_end || !since) {
         drop(next, "failingSince");
     }
 }
 
 /* A failure that may heal by waiting, and progress, leave the number as it is. */
-static void set_failures(const struct run *run, const struct run_status *status,
+static void set_failures(const struct run *run, const struct outcome *outcome,
                          const struct value **next)
 {
-    int64_t failures = run_failures(run) + status->counts_failure;
-    bool is_over = status->is_end && !is_bad_news(status);
+    int64_t failures = run_failures(run) + outcome->counts_failure;
+    bool is_over = outcome->is_end && !is_bad_news(outcome);
 
     if (failures && !is_over)
         set(next, "failures", value_pack("I", failures));
@@ -342,47 +332,33 @@ static void set_handled(const struct run *run, const struct value **next)
         set(next, "lastHandledReconcileAt", value_pack("s", run->trigger));
 }
 
-static void sum_up(const struct run_status *status, char ret[static REPORT_SUMMARY_SIZE])
-{
-    report_short(status->summary ? status->summary : status->verdict.message, status->results, ret,
-                 REPORT_SUMMARY_SIZE);
-}
-
-static const struct value *summary_of(const struct run_status *status)
-{
-    char summary[REPORT_SUMMARY_SIZE];
-
-    sum_up(status, summary);
-    return value_pack("s", summary);
-}
-
 static int64_t count_of(const struct value *resources, const char *which)
 {
     return value_int(value_get(resources, which), 0);
 }
 
-/* "5/6", of those that are wanted; NULL: as before. */
-static const struct value *objects_of(const struct run_status *status)
+/* Those that are not as they should be are named; NULL: as before. */
+static const struct value *resources_of(const struct outcome *outcome)
 {
-    int64_t total = (int64_t)status->objects.total, ready = (int64_t)status->objects.done;
+    if (outcome->results)
+        return report_resources(outcome->results);
+    return outcome->all_ready ? report_all_ready(outcome->all_ready->n_resources) : NULL;
+}
+
+/* "5/6", of those that are wanted; NULL: as before. */
+static const struct value *objects_of(const struct outcome *outcome, const struct value *resources)
+{
+    int64_t total = (int64_t)outcome->objects.total, ready = (int64_t)outcome->objects.done;
     _cleanup_free_ char *text = NULL;
 
-    if (status->resources) {
-        total = count_of(status->resources, "total");
-        ready = count_of(status->resources, "ready");
+    if (resources) {
+        total = count_of(resources, "total");
+        ready = count_of(resources, "ready");
     } else if (!total) {
         return NULL;
     }
     text = str_printf("%lld/%lld", (long long)ready, (long long)total);
     return value_pack("s", text);
-}
-
-static const struct value *owner_of(const struct run *run)
-{
-    char owner[SPEC_HASH_NAME_SIZE];
-
-    spec_hash_name(run->subject.key.namespace_name, run->subject.key.name, owner);
-    return value_pack("s", owner);
 }
 
 /* As the last try to write the state file came out, or as before; none if none is asked for. */
@@ -395,7 +371,7 @@ static void add_written(const struct run *run, const struct value *old,
 
     if (spec_secret_of(run, "to").name)
         conditions_add_written(conditions, old, written->is_tried ? &verdict : NULL,
-                               run->subject.generation, wall_clock(run));
+                               run->subject.generation, context_now(run->context));
     else if (conditions_find(*conditions, CONDITION_WRITTEN))
         conditions_drop(conditions, CONDITION_WRITTEN);
 }
@@ -423,7 +399,7 @@ static const char *said_of_drift(const struct run *run, const struct value *old)
 static void set_drifted(const struct run *run, const struct value *corrections,
                         const struct value *old, const struct value **conditions)
 {
-    int64_t now = wall_clock(run);
+    int64_t now = context_now(run->context);
     _cleanup_free_ char *fight = corrections_fight(corrections, run->policy.interval, now);
     const char *left = run->knows_drift ? run->drifted : said_of_drift(run, old);
     const struct warning drifted = left ? (struct warning){"Drifted", DRIFT_DETECTED, left}
@@ -432,11 +408,11 @@ static void set_drifted(const struct run *run, const struct value *corrections,
     conditions_set_warning(conditions, old, &drifted, run->subject.generation, now);
 }
 
-static const struct value *corrections_of(const struct run *run, const struct run_status *status)
+static const struct value *corrections_of(const struct run *run, const struct outcome *outcome)
 {
-    return status->corrections         ? status->corrections
-           : status->drops_corrections ? NULL
-                                       : run_corrections(run);
+    return outcome->corrections         ? outcome->corrections
+           : outcome->drops_corrections ? NULL
+                                        : run_corrections(run);
 }
 
 /* Why drift is not found at once; nothing where it is. */
@@ -451,76 +427,83 @@ static void set_unfollowed(const struct run *run, const struct value **next)
         drop(next, "driftDetection");
 }
 
-static const struct value *conditions_of(const struct run *run, const struct run_status *status)
+/* brief: the summary. counted: the resources as the status has them, or is to have them. */
+static const struct value *conditions_of(const struct run *run, const struct outcome *outcome,
+                                         const char *brief, const struct value *counted)
 {
-    const struct conditions_generation generation = generation_of(run, status);
+    const struct conditions_generation generation = generation_of(run, outcome);
     const struct value *old = value_get(status_of(run), "conditions");
     bool has_sources = run->sources && run->hold.operation == RELEASE_APPLY;
     const struct value *resources =
         value_path(has_sources ? run->source : run->object, "spec", "resources", NULL);
     _cleanup_free_ char *exposed = exposed_secrets(resources);
-    int64_t now = wall_clock(run);
-    const struct value *counted =
-        status->resources ? status->resources : value_get(status_of(run), "resources");
+    int64_t now = context_now(run->context);
     _cleanup_free_ char *healthy =
         str_printf("%lld of %lld healthy", (long long)count_of(counted, "ready"),
                    (long long)count_of(counted, "total"));
-    char brief[REPORT_SUMMARY_SIZE];
     const struct conditions_clauses clauses = {brief, counted ? healthy : NULL};
     const struct value *conditions;
 
-    sum_up(status, brief);
-    conditions = conditions_make(old, &status->verdict, &clauses, generation, now);
+    conditions = conditions_make(old, &outcome->verdict, &clauses, generation, now);
 
     conditions_set_warning(&conditions, old,
                            &(struct warning){"SecretsInClear", "SecretsInClear", exposed},
                            generation.observed, now);
-    set_drifted(run, corrections_of(run, status), old, &conditions);
+    set_drifted(run, corrections_of(run, outcome), old, &conditions);
     add_written(run, old, &conditions);
     return conditions;
 }
 
-static const struct value *next_status(const struct run *run, const struct run_status *status)
+static const struct value *next_status(const struct run *run, const struct outcome *outcome)
 {
     const struct value *old = status_of(run), *next = value_ref(old);
-    const struct value *objects = objects_of(status);
+    const struct value *resources = resources_of(outcome);
+    const struct value *objects = objects_of(outcome, resources);
+    char summary[REPORT_SUMMARY_SIZE], owner[SPEC_HASH_NAME_SIZE];
+
+    report_short(outcome->summary ? outcome->summary : outcome->verdict.message, outcome->results,
+                 summary, sizeof(summary));
 
     set(&next, "observedGeneration", value_pack("I", run->subject.generation));
     if (run->sources_digest[0])
         set(&next, "observedSources", value_pack("s", run->sources_digest));
     else if (value_get(next, "observedSources"))
         drop(&next, "observedSources");
-    set(&next, "conditions", conditions_of(run, status));
-    set(&next, "summary", summary_of(status));
+    set(&next, "conditions",
+        conditions_of(run, outcome, summary, resources ? resources : value_get(old, "resources")));
+    set(&next, "summary", value_pack("s", summary));
     if (objects)
         set(&next, "objects", objects);
-    set(&next, "owner", owner_of(run));
-    set_ready_generation(run, status, &next);
+    spec_hash_name(run->subject.key.namespace_name, run->subject.key.name, owner);
+    set(&next, "owner", value_pack("s", owner));
+    set_ready_generation(run, outcome, &next);
     set_unfollowed(run, &next);
-    set_failing_since(run, status, &next);
-    set_failures(run, status, &next);
-    if (status->is_end)
+    set_failing_since(run, outcome, &next);
+    set_failures(run, outcome, &next);
+    if (outcome->is_end)
         set_handled(run, &next);
     if (!run->is_unreadable)
         set(&next, "policy", policy_value(run));
-    if (status->attempted)
-        set(&next, "lastAttemptedRevision", value_pack("I", status->attempted));
-    if (status->unfinished)
-        set(&next, "unfinishedRevision", value_pack("I", status->unfinished));
-    else if (status->is_finished && value_get(next, "unfinishedRevision"))
+    if (outcome->attempted)
+        set(&next, "lastAttemptedRevision", value_pack("I", outcome->attempted));
+    if (outcome->unfinished)
+        set(&next, "unfinishedRevision", value_pack("I", outcome->unfinished));
+    else if (outcome->is_finished && value_get(next, "unfinishedRevision"))
         drop(&next, "unfinishedRevision");
-    if (status->applied)
-        set(&next, "lastAppliedRevision", value_pack("I", status->applied));
-    if (status->plan)
-        set(&next, "plan", value_ref(status->plan));
-    if (status->resources)
-        set(&next, "resources", value_ref(status->resources));
-    if (status->inventory)
-        set(&next, "inventory", value_ref(status->inventory));
-    if (status->drops_corrections)
+    if (outcome->applied)
+        set(&next, "lastAppliedRevision", value_pack("I", outcome->applied));
+    if (outcome->shown)
+        set(&next, "plan", value_ref(value_get(outcome->shown, "plan")));
+    else if (outcome->plan)
+        set(&next, "plan", report_plan(outcome->plan, outcome->digest));
+    if (resources)
+        set(&next, "resources", resources);
+    if (outcome->ledger)
+        set(&next, "inventory", inventory_value(run->context, outcome->ledger));
+    if (outcome->drops_corrections)
         drop(&next, "driftCorrections");
-    if (status->corrections)
-        set(&next, "driftCorrections", value_ref(status->corrections));
+    if (outcome->corrections)
+        set(&next, "driftCorrections", value_ref(outcome->corrections));
     return next;
 }
 
@@ -567,11 +550,45 @@ void run_note_ready(const struct run *run)
     note_ready_generation(run);
 }
 
-int run_write_status(struct run *run, const struct run_status *status, struct error *error)
+/* The message of a hold that was carried out; free(). */
+static char *describe_hold(const struct hold *hold, const char *message)
 {
-    const struct verdict *verdict = &status->verdict;
-    _cleanup_value_ const struct value *next = next_status(run, status);
-    bool is_news = !status->is_quiet && (status->is_untold || says_something_new(run, verdict));
+    struct buf text = BUF_INIT;
+
+    buf_printf(&text, "%s; ", message);
+    if (hold->cause)
+        buf_printf(&text, "generation %lld failed: %s; ", (long long)hold->generation, hold->cause);
+    buf_add_str(&text, "the Spec is applied again when it changes");
+    return buf_take(&text);
+}
+
+/* As the Spec says it, which is not in force itself under a hold. *ret_message: what that borrows;
+ * free(). */
+static struct outcome for_spec(const struct run *run, const struct outcome *outcome,
+                               char **ret_message)
+{
+    const struct hold *hold = &run->hold;
+    struct outcome own = *outcome;
+
+    if (own.spec_message)
+        own.verdict.message = own.spec_message;
+    own.summary = own.spec_summary;
+    if (hold->operation == RELEASE_APPLY || !str_equal(own.verdict.ready, "True"))
+        return own;
+    *ret_message = describe_hold(hold, own.verdict.message);
+    own.verdict = (struct verdict){"False", hold_reason(hold), *ret_message, PROGRESS_STALLED,
+                                   own.verdict.healthy};
+    own.is_held = true;
+    return own;
+}
+
+int run_write_status(struct run *run, const struct outcome *outcome, struct error *error)
+{
+    _cleanup_free_ char *message = NULL;
+    const struct outcome own = for_spec(run, outcome, &message);
+    const struct verdict *verdict = &own.verdict;
+    _cleanup_value_ const struct value *next = next_status(run, &own);
+    bool is_news = !own.is_quiet && (own.is_untold || says_something_new(run, verdict));
     struct error problem = {0};
     int r = 0;
 
@@ -584,7 +601,7 @@ int run_write_status(struct run *run, const struct run_status *status, struct er
     if (r == ERR_NOT_FOUND)
         return 0;
     if (is_news && !err_is_transient(r))
-        run_event(run, is_bad_news(status) ? EVENT_WARNING : EVENT_NORMAL, verdict->reason,
+        run_event(run, is_bad_news(&own) ? EVENT_WARNING : EVENT_NORMAL, verdict->reason,
                   verdict->message);
     return r < 0 && r != ERR_TOO_LARGE ? err_copy(error, &problem) : 0;
 }

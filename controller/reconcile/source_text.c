@@ -1,5 +1,6 @@
 #include "controller/reconcile/source_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/mem.h"

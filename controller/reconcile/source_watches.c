@@ -1,5 +1,6 @@
 #include "controller/reconcile/source_watches.h"
 
+#include <string.h>
 #include <sys/queue.h>
 
 #include "controller/desk/desk.h"
@@ -19,6 +20,8 @@ struct follower {
     char *seen;       /* the newest version that the watch showed; NULL: none */
     bool was_deleted; /* `seen` is that of a deletion */
     bool takes_first; /* what the first list shows counts as what is read */
+    char *uid;        /* of what was read */
+    char digest[HASH_HEX_SIZE];
     LIST_ENTRY(follower) by_name;
 };
 
@@ -34,6 +37,7 @@ struct watch {
     struct strmap names; /* struct named */
     size_t n_followers;
     bool is_synced;
+    bool has_failed; /* and nothing was shown since */
     struct kube_watch *watch;
 };
 
@@ -44,6 +48,7 @@ struct follow {
     char *namespace_name;
     struct follower *followers;
     size_t count;
+    struct source_size size; /* of what was read */
     bool is_read, has_changed;
 };
 
@@ -123,6 +128,7 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
     struct follower *each;
 
     (void)error;
+    watch->has_failed = event == KUBE_WATCH_ERROR;
     if (event == KUBE_WATCH_SYNCED) {
         watch->is_synced = true;
         note_listed(watch);
@@ -228,6 +234,7 @@ static void follow_free(struct follow *follow)
         free(follow->followers[i].name);
         free(follow->followers[i].read);
         free(follow->followers[i].seen);
+        free(follow->followers[i].uid);
     }
     free(follow->followers);
     free(follow->namespace_name);
@@ -328,6 +335,9 @@ static void note_read(struct follower *follower, const struct spec_source *sourc
 
     free(follower->read);
     follower->read = str_new(source->version || source->is_absent ? source->version : seen);
+    free(follower->uid);
+    follower->uid = str_new(source->uid);
+    str_copy(follower->digest, HASH_HEX_SIZE, source->digest);
     follower->takes_first =
         source->is_read_later && !follower->seen && follower->watch && !follower->watch->is_synced;
 }
@@ -345,6 +355,7 @@ void source_watches_note(struct source_watches *watches, const struct spec_key *
     if (!follow || follow->count != sources->count)
         return;
     follow->is_read = true;
+    follow->size = sources->size;
     for (size_t i = 0; i < follow->count; i++) {
         note_read(&follow->followers[i], &sources->items[i]);
         is_changed = is_changed || is_news(&follow->followers[i]);
@@ -352,6 +363,26 @@ void source_watches_note(struct source_watches *watches, const struct spec_key *
     follow->has_changed = false;
     if (is_changed)
         request(watches, follow);
+}
+
+bool source_watches_recall(struct source_watches *watches, const struct spec_key *spec,
+                           struct spec_sources *sources)
+{
+    const struct follow *follow;
+
+    if (!watches)
+        return false;
+    LOCKED(&watches->lock);
+    follow = find_follow(watches, spec);
+    if (!follow || follow->count != sources->count || !follow->size.text)
+        return false;
+    for (size_t i = 0; i < follow->count; i++) {
+        free(sources->items[i].uid);
+        sources->items[i].uid = str_new(follow->followers[i].uid);
+        str_copy(sources->items[i].digest, HASH_HEX_SIZE, follow->followers[i].digest);
+    }
+    sources->size = follow->size;
+    return true;
 }
 
 bool source_watches_saw_change(struct source_watches *watches, const struct spec_key *spec)
@@ -363,6 +394,23 @@ bool source_watches_saw_change(struct source_watches *watches, const struct spec
     LOCKED(&watches->lock);
     follow = find_follow(watches, spec);
     return follow && follow->has_changed;
+}
+
+bool source_watches_are_whole(struct source_watches *watches, const char *key)
+{
+    const struct follow *follow;
+
+    if (!watches)
+        return true;
+    LOCKED(&watches->lock);
+    follow = strmap_get(&watches->follows, key);
+    for (size_t i = 0; follow && i < follow->count; i++) {
+        const struct watch *watch = follow->followers[i].watch;
+
+        if (!watch || !watch->is_synced || watch->has_failed)
+            return false;
+    }
+    return true;
 }
 
 void source_watches_forget(struct source_watches *watches, const struct spec_key *spec)

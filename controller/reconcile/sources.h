@@ -4,10 +4,11 @@
  * in `resources`, after its own. What is recorded, planned, approved and rolled back is the whole.
  *
  * Each attempt reads the sources anew, by a task of the executor, and its end puts the key into the
- * queue. They are read twice. The first time their sizes are found; memory for the resources is
+ * queue. What is new is read twice. The first time its size is found; memory for the resources is
  * reserved by that. The second time the resources are read, if the sources are still the same.
- * Where contents are new, and there are several, SOURCES_QUIET ms lie between: who changes one
- * after the other is to be done. So half of a change is not applied.
+ * Where there are several, SOURCES_QUIET ms lie between: who changes one after the other is to be
+ * done. So half of a change is not applied. What this process has read for the Spec before is read
+ * once: its size is known.
  *
  * A Preview with resources or sources of its own has these alone (release.c).
  *
@@ -41,8 +42,5 @@ int sources_gather(struct attempt *attempt, struct error *error);
 /* An operation goes on. If a watch has shown a change of a source since they were read, and it is
  * one of the contents, sets attempt->superseded_by. Called again when the key comes back. */
 void sources_look_again(struct attempt *attempt);
-
-/* Ends it; for attempt.c. NULL: nothing. */
-void sources_drop(struct sources *sources);
 
 #endif

@@ -1,6 +1,7 @@
 #include "controller/reconcile/spec.h"
 
 #include "controller/core/finalizer.h"
+#include "controller/desk/requests.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/apply.h"
 #include "controller/reconcile/apply_end.h"
@@ -9,11 +10,15 @@
 #include "controller/reconcile/errand.h"
 #include "controller/reconcile/following.h"
 #include "controller/reconcile/hold_begin.h"
+#include "controller/reconcile/operation_log.h"
+#include "controller/reconcile/progress.h"
 #include "controller/reconcile/quarantine.h"
+#include "controller/reconcile/reconcile.h"
 #include "controller/reconcile/retention.h"
 #include "controller/reconcile/source_watches.h"
 #include "controller/reconcile/sources.h"
 #include "controller/reconcile/store_wait.h"
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "engine/log/log.h"
@@ -128,7 +133,7 @@ static int suspend(struct attempt *attempt, struct error *error)
                                    : is_settled
                                        ? str_printf(SUSPENDED "; before that: %s", last.message)
                                        : str_new(SUSPENDED);
-    struct run_status suspended = {
+    struct outcome suspended = {
         .verdict = {is_settled ? last.ready : "Unknown", "Suspended", message,
                     last.is_stalled ? PROGRESS_STALLED : PROGRESS_SETTLED, last.healthy},
         .is_end = true,
@@ -141,7 +146,7 @@ static int suspend(struct attempt *attempt, struct error *error)
 
     if (r >= 0 && !was_suspended)
         r = run_cancel_latest(run, "the Spec was suspended", error);
-    return r < 0 ? r : run_write_status(run, &suspended, error);
+    return r < 0 ? r : tell_outcome(attempt, &suspended, TELL_SPEC, error);
 }
 
 /* What it had begun does not go on, either. */
@@ -151,7 +156,7 @@ static int hold_out(struct attempt *attempt, struct error *error)
     const struct spec_key *key = &run->subject.key;
     _cleanup_(release_free_p) struct release *latest = NULL;
     struct error why = {0};
-    struct run_status status = {.is_end = true, .counts_failure = true};
+    struct outcome outcome = {.is_end = true, .counts_failure = true};
     int r = releases_latest(run->context, &run->subject, run->cancel, &latest, error);
 
     quarantine_explain(&why, "Spec");
@@ -159,10 +164,10 @@ static int hold_out(struct attempt *attempt, struct error *error)
              "then edit the Spec, or have it tried as it is: kubectl annotate specs.api.kusion.io "
              "%s -n %s --overwrite api.kusion.io/reconcile-requested-at=\"$(date +%%s)\"",
              key->name, key->namespace_name);
-    status.verdict = (struct verdict){"False", QUARANTINED, why.message, PROGRESS_STALLED, NULL};
+    outcome.verdict = (struct verdict){"False", QUARANTINED, why.message, PROGRESS_STALLED, NULL};
     if (r >= 0)
         r = run_cancel_release_as(run, latest, QUARANTINED, why.message, error);
-    return r < 0 ? r : run_write_status(run, &status, error);
+    return r < 0 ? r : tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }
 
 /* 1: it is held, because the process died over it. */
@@ -225,7 +230,7 @@ static int end_bypassed(struct attempt *attempt, const char *uid, struct reconci
     const struct spec_key *key = &run->subject.key;
     char now[TIMESTAMP_SIZE];
 
-    timestamp_format(run->context->clock->now(run->context->clock), now);
+    timestamp_format(context_now(run->context), now);
     run->object =
         value_pack("{s:s, s:s, s:{s:s, s:s, s:s, s:s, s:[s]}}", "apiVersion", API_GROUP_VERSION,
                    "kind", "Spec", "metadata", "namespace", key->namespace_name, "name", key->name,
@@ -453,56 +458,15 @@ static int advance(struct attempt *attempt, const struct reconcile_context *cont
     return r < 0 || !attempt->operation ? r : wait_for(attempt, result, error);
 }
 
-/* What may have ended the process before comes when the others have begun. */
-static int reconcile(struct attempt *attempt, const struct reconcile_context *context,
-                     struct cancel *cancel, struct reconcile_result *result, struct error *error)
-{
-    bool had_operation = attempt->operation || attempt->sources;
-    int64_t after =
-        had_operation ? 0 : quarantine_wait(context->quarantine, desk_key(attempt->entry, NULL));
-    int r;
-
-    if (after) {
-        *result = (struct reconcile_result){.kind = RECONCILE_WAITING, .after = after};
-        return 0;
-    }
-    r = advance(attempt, context, cancel, result, error);
-    if (!attempt->operation && !attempt->sources)
-        quarantine_leave(context->quarantine, desk_key(attempt->entry, NULL),
-                         had_operation && attempt_came_to_end(r, result));
-    return r;
-}
-
-/* A conflict, or an API server that does not answer, is a matter of course. */
-static void log_failure(const struct attempt *attempt, const struct error *error)
-{
-    (err_is_transient(error->code) ? log_warn : log_error)(
-        "reconciling a Spec failed", "namespace", attempt->object.namespace_name, "spec",
-        attempt->object.name, "reason", error->reason, "error", error->message, NULL);
-}
-
 struct reconcile_result reconcile_spec(void *arg, const char *key, struct cancel *cancel)
 {
     const struct reconcile_context *context = arg;
     struct reconcile_result result = {.kind = RECONCILE_DONE};
-    struct attempt *attempt;
-    struct error error = {0};
-    int r;
 
-    if (following_rests(context, key, &result))
-        return result;
-    attempt = attempt_enter(context->desk, DESK_SPEC, key);
-    if (!attempt)
-        return result;
-    r = reconcile(attempt, context, cancel, &result, &error);
-    if (r == ERR_CANCELLED) /* a newer generation is on its way */
-        result = (struct reconcile_result){.kind = RECONCILE_DONE};
-    if (r < 0 && r != ERR_CANCELLED) {
-        log_failure(attempt, &error);
-        result = (struct reconcile_result){.kind = RECONCILE_RETRY};
-    } else {
-        attempt_give_up_ticket(attempt);
-    }
-    attempt_leave(attempt);
-    return result;
+    return following_rests(context, key, &result)
+               ? result
+               : reconcile_key(context,
+                               &(struct reconcile_kind){DESK_SPEC, "spec",
+                                                        "reconciling a Spec failed", advance},
+                               key, cancel);
 }

@@ -70,19 +70,10 @@ static int load(const struct reading *reading, const struct origin *origin,
                 const struct value **ret, struct error *error)
 {
     const struct run *run = reading->run;
-    const struct clock_source *clock = run->context->clock;
-    int64_t left = reading->deadline - clock->monotonic(clock);
-    _cleanup_free_ char *user = run_user(run);
-    const struct kube_request request = {
-        .method = "GET",
-        .ref = {origin->kind, run->subject.key.namespace_name, origin->name, NULL},
-        .impersonate = user,
-        .for_tenant = true,
-        .timeout = left > 1 ? left : 1,
-        .cancel = run->cancel,
-    };
+    const struct kube_request request = {.ref = {.kind = origin->kind, .name = origin->name},
+                                         .timeout = context_left(run->context, reading->deadline)};
     struct error problem = {0};
-    int r = kube_do(run->context->client, &request, ret, &problem);
+    int r = run_read(run, request, ret, &problem);
 
     if (r == ERR_NOT_FOUND && origin->is_optional)
         return 0;
@@ -195,8 +186,8 @@ int spec_context_read(const struct run *run, struct runtime_scope *scope, struct
 {
     const struct value *list = value_path(run->object, "spec", "contextFrom", NULL);
     const struct value *own = value_path(run_source(run), "spec", "context", NULL);
-    const struct clock_source *clock = run->context->clock;
-    struct reading reading = {.run = run, .deadline = clock->monotonic(clock) + READ_TIMEOUT};
+    struct reading reading = {.run = run,
+                              .deadline = context_monotonic(run->context) + READ_TIMEOUT};
     struct error problem = {0};
     int r;
 

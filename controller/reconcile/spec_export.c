@@ -1,6 +1,7 @@
 #include "controller/reconcile/spec_export.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "controller/desk/desk.h"
@@ -57,12 +58,23 @@ static const struct value *read_note(const struct value *object)
     return note;
 }
 
+/* The Secret, or the Lease by which Terraform locks it. accept: KUBE_METADATA: its metadata alone.
+ */
+static int get(const struct run *run, const struct kube_kind *kind, const char *name,
+               const char *accept, const struct value **ret, struct error *error)
+{
+    return run_read(run,
+                    (struct kube_request){
+                        .ref = {.kind = kind, .name = name}, .accept = accept, .timeout = TIMEOUT},
+                    ret, error);
+}
+
 static int load(const struct run *run, struct written *ret, struct error *error)
 {
     struct error problem = {0};
     size_t length;
     const char *data;
-    int r = spec_secret_get(run, &kube_secrets, ret->name, NULL, TIMEOUT, &ret->object, &problem);
+    int r = get(run, &kube_secrets, ret->name, NULL, &ret->object, &problem);
 
     if (r == ERR_NOT_FOUND)
         return 0;
@@ -173,8 +185,7 @@ static int make_file(const struct run *run, struct runtime *runtime, struct writ
     int r = 0;
 
     if (is_large(records))
-        r = slot_take(&slot, context->clock->monotonic(context->clock) + SLOT_TIME, run->cancel,
-                      error);
+        r = slot_take(&slot, context_monotonic(context) + SLOT_TIME, run->cancel, error);
     if (r == ERR_TIMEOUT) {
         written->is_put_off = true;
         err_set(error, r, "Timeout", "the state file is large, and others are made before it");
@@ -188,10 +199,9 @@ static int make_file(const struct run *run, struct runtime *runtime, struct writ
 /* A lineage is a UUID. */
 static void make_lineage(const struct run *run, const char *name, char ret[UUID_BYTES + 1])
 {
-    const struct clock_source *clock = run->context->clock;
     char hex[HASH_HEX_SIZE];
     struct hash *hash = hash_new();
-    int64_t now = clock->now(clock);
+    int64_t now = context_now(run->context);
 
     hash_add_str(hash, run->uid ? run->uid : "");
     hash_add_str(hash, name);
@@ -298,7 +308,7 @@ static int check_lock(const struct run *run, const char *name, struct error *err
     _cleanup_value_ const struct value *lease = NULL;
     struct error problem = {0};
     const char *holder;
-    int r = spec_secret_get(run, &kube_leases, lease_name, NULL, TIMEOUT, &lease, &problem);
+    int r = get(run, &kube_leases, lease_name, NULL, &lease, &problem);
 
     if (r == ERR_NOT_FOUND || r == ERR_FORBIDDEN)
         return 0;
@@ -309,6 +319,27 @@ static int check_lock(const struct run *run, const char *name, struct error *err
         return 0;
     return err_set(error, ERR_CONFLICT, LOCKED,
                    "Terraform holds the lock of the state, the Lease \"%s\"", lease_name);
+}
+
+/* Creates the Secret, or replaces it: ERR_EXISTS, ERR_CONFLICT. *ret: as it is then. */
+static int put(const struct run *run, const char *name, const struct value *object,
+               const struct value **ret, struct error *error)
+{
+    _cleanup_free_ char *user = run_user(run);
+    bool is_there = value_path(object, "metadata", "resourceVersion", NULL);
+    const struct kube_request request = {
+        .method = is_there ? "PUT" : "POST",
+        .ref = {&kube_secrets, run->subject.key.namespace_name, is_there ? name : NULL, NULL},
+        .body = object,
+        .impersonate = user,
+        .for_tenant = true,
+        .timeout = TIMEOUT,
+        .cancel = run->cancel,
+        .complete_once_sent = true,
+        .permit = run->context->permit,
+    };
+
+    return kube_do(run->context->client, &request, ret, error);
 }
 
 static int replace(const struct run *run, struct runtime *runtime, struct written *written,
@@ -329,7 +360,7 @@ static int replace(const struct run *run, struct runtime *runtime, struct writte
     r = make_file(run, runtime, written, records, &mark, &data, error);
     if (r >= 0) {
         object = next_object(run, written, &data, &mark, count_resources(runtime, records));
-        r = spec_secret_put(run, written->name, object, TIMEOUT, &written->now, error);
+        r = put(run, written->name, object, &written->now, error);
     }
     buf_done(&data);
     return r;
@@ -386,12 +417,7 @@ static int bring_up_to_date(const struct run *run, struct runtime *runtime, stru
 /* Of which State the file is, and where. */
 static char *file_of(struct ledger *ledger, const char *name)
 {
-    struct arena arena = ARENA_INIT;
-    struct state_head head;
-
-    ledger_head(ledger, &arena, &head);
-    arena_done(&arena);
-    return str_printf("%" PRIu64 " of %s", head.serial, name);
+    return str_printf("%" PRIu64 " of %s", run_state_numbers(ledger).serial, name);
 }
 
 static char *version_of(const char *file, const struct value *secret)
@@ -408,7 +434,7 @@ static bool is_as_known(const struct run *run, const char *file, const char *nam
     _cleanup_value_ const struct value *secret = NULL;
 
     if (!known || !str_has_prefix(known, file) ||
-        spec_secret_get(run, &kube_secrets, name, KUBE_METADATA, TIMEOUT, &secret, NULL) < 0)
+        get(run, &kube_secrets, name, KUBE_METADATA, &secret, NULL) < 0)
         return false;
     version = version_of(file, secret);
     return str_equal(version, known);
@@ -423,7 +449,9 @@ static bool may_heal(const struct error *error)
            error->code != ERR_INVALID && error->code != ERR_TOO_LARGE;
 }
 
-static void note(struct run *run, const char *name, bool is_there, struct error *problem)
+/* lacks: resources that may exist, and that the file does not have; "": none. */
+static void note(struct run *run, const char *name, bool is_there, const char *lacks,
+                 struct error *problem)
 {
     struct run_written *written = &run->written;
     bool is_failure = problem->code;
@@ -434,7 +462,7 @@ static void note(struct run *run, const char *name, bool is_there, struct error 
     written->is_tried = true;
     str_copy(written->reason, sizeof(written->reason), is_failure ? problem->reason : "Written");
     written->message = is_failure ? str_new(problem->message)
-                       : is_there ? str_printf("Secret \"%s\" has the state file", name)
+                       : is_there ? str_printf("Secret \"%s\" has the state file%s", name, lacks)
                                   : str_new("there is nothing to write yet");
     written->status = is_failure ? "False" : "True";
     written->retry_after = is_failure && may_heal(problem) ? run->policy.retry_interval : 0;
@@ -446,12 +474,45 @@ static void note(struct run *run, const char *name, bool is_there, struct error 
                  problem->reason, "error", problem->message, NULL);
 }
 
-static bool has_lost(const struct ledger_records *records)
+/* " without "ID" and 2 more, …"; "": it has all. */
+static char *show_lacks(const struct runtime *runtime, const struct ledger_records *records)
+{
+    const struct record *first = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < records->count; i++) {
+        const struct record *record = records->items[i];
+
+        if (record->status != RECORD_CREATING || !str_equal(record->type, runtime->ops->type))
+            continue;
+        first = first ? first : record;
+        count++;
+    }
+    return !first ? str_new("")
+           : count == 1
+               ? str_printf(", without \"%s\": it is not known if that was created", first->id)
+               : str_printf(", without \"%s\" and %zu more: it is not known if these were created",
+                            first->id, count - 1);
+}
+
+static const struct record *find_lost(const struct ledger_records *records)
 {
     for (size_t i = 0; i < records->count; i++)
         if (records->items[i]->lost_revision)
-            return true;
-    return false;
+            return records->items[i];
+    return NULL;
+}
+
+/* The file may be what they are restored from. */
+static void leave(struct run *run, const char *name, const struct record *lost)
+{
+    struct error problem = {0};
+
+    err_set(&problem, ERR_INVALID, "StateLost",
+            "it is left as it is until it is settled what became of \"%s\", of which State has "
+            "lost what it knew",
+            lost->id);
+    note(run, name, true, "", &problem);
 }
 
 bool spec_export_is_wanted(const struct run *run)
@@ -465,7 +526,8 @@ int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct er
     struct runtime *runtime = spec_secret_runtime(run);
     _cleanup_(written_done) struct written written = {.name = spec_secret_of(run, "to").name,
                                                       .data = BUF_INIT};
-    _cleanup_free_ char *file = NULL, *known = NULL;
+    _cleanup_free_ char *file = NULL, *known = NULL, *lacks = NULL;
+    const struct record *lost;
     struct ledger_records records;
     struct error problem = {0};
     int r;
@@ -473,13 +535,17 @@ int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct er
     if (!spec_export_is_wanted(run))
         return 0;
     file = file_of(ledger, written.name);
-    if (is_check && is_as_known(run, file, written.name)) {
-        note(run, written.name, true, &problem);
+    records = ledger_records(ledger);
+    lacks = show_lacks(runtime, &records);
+    lost = find_lost(&records);
+    if (lost) {
+        leave(run, written.name, lost);
+        ledger_records_done(&records);
         return 0;
     }
-    records = ledger_records(ledger);
-    if (has_lost(&records)) { /* the file may be what they are restored from */
+    if (is_check && is_as_known(run, file, written.name)) {
         ledger_records_done(&records);
+        note(run, written.name, true, lacks, &problem);
         return 0;
     }
     r = bring_up_to_date(run, runtime, &written, &records, &problem);
@@ -488,6 +554,6 @@ int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct er
         known = version_of(file, written.now ? written.now : written.object);
     desk_note_exported(run->context->desk, &run->subject.key, known);
     if (problem.code != ERR_CANCELLED && problem.code != ERR_FENCED)
-        note(run, written.name, r != NOTHING, &problem);
+        note(run, written.name, r != NOTHING, lacks, &problem);
     return written.is_put_off ? err_copy(error, &problem) : 0;
 }

@@ -191,8 +191,7 @@ static int keep(void *arg, const char *text, const struct value **ret, struct er
 int spec_secrets_resolve(const struct run *run, struct secret_source *source,
                          const struct value **context, struct error *error)
 {
-    struct looking looking = {run, source,
-                              run->context->clock->monotonic(run->context->clock) + CONTEXT_TIME};
+    struct looking looking = {run, source, context_monotonic(run->context) + CONTEXT_TIME};
     const struct ref_lookups lookups = {keep, look_up, &looking, false};
     const struct value *resolved = NULL;
     int r;

@@ -105,20 +105,11 @@ static int say_why(const struct run *run, const struct spec_source *source,
 static int load(const struct run *run, const struct spec_source *source, int64_t deadline,
                 const struct value **ret, struct error *error)
 {
-    const struct clock_source *clock = run->context->clock;
-    int64_t left = deadline - clock->monotonic(clock);
-    _cleanup_free_ char *user = run_user(run);
-    const struct kube_request request = {
-        .method = "GET",
-        .ref = {source->kind, run->subject.key.namespace_name, source->name, NULL},
-        .impersonate = user,
-        .for_tenant = true,
-        .max_response = MOST_ANSWER,
-        .timeout = left > 1 ? left : 1,
-        .cancel = run->cancel,
-    };
+    const struct kube_request request = {.ref = {.kind = source->kind, .name = source->name},
+                                         .max_response = MOST_ANSWER,
+                                         .timeout = context_left(run->context, deadline)};
     struct error problem = {0};
-    int r = kube_do(run->context->client, &request, ret, &problem);
+    int r = run_read(run, request, ret, &problem);
 
     return r < 0 ? say_why(run, source, &problem, error) : 0;
 }
@@ -146,7 +137,7 @@ int spec_source_read(const struct run *run, struct spec_source *source, int64_t 
     _cleanup_value_ const struct value *object = NULL;
     int r = load(run, source, deadline, &object, error);
 
-    source->is_absent = r == ERR_INVALID && !object;
+    source->is_absent = r == ERR_INVALID; /* as say_why() has it; nothing else is invalid yet */
     if (r < 0)
         return r;
     if (!take_bytes(source, object, ret))

@@ -6,6 +6,7 @@
 #define CONTROLLER_RECONCILE_SPEC_SOURCE_H
 
 #include "controller/reconcile/run.h"
+#include "controller/reconcile/source_text.h"
 
 struct spec_source {
     const struct kube_kind *kind;
@@ -23,6 +24,7 @@ struct spec_source {
 struct spec_sources {
     struct spec_source *items;
     size_t count;
+    struct source_size size; /* of all, once it is known */
 };
 
 /* Those of a Spec. ERR_INVALID InvalidSpec. */

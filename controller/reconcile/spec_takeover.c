@@ -118,8 +118,7 @@ static int find(const struct run *run, struct runtime *runtime, const struct tar
     int r = 0;
 
     if (text->length > RUNTIME_SMALL_ANSWER)
-        r = slot_take(&slot, context->clock->monotonic(context->clock) + SLOT_TIMEOUT, run->cancel,
-                      error);
+        r = slot_take(&slot, context_monotonic(context) + SLOT_TIMEOUT, run->cancel, error);
     if (r >= 0)
         r = runtime->ops->foreign->find(runtime, text->data, text->length, targets->items,
                                         targets->n, ret, error);
@@ -134,7 +133,10 @@ static int read(const struct run *run, struct runtime *runtime, const struct tar
     _cleanup_value_ const struct value *object = NULL;
     struct buf text;
     struct error problem = {0};
-    int r = spec_secret_get(run, &kube_secrets, secret.name, NULL, READ_TIMEOUT, &object, &problem);
+    int r = run_read(run,
+                     (struct kube_request){.ref = {.kind = &kube_secrets, .name = secret.name},
+                                           .timeout = READ_TIMEOUT},
+                     &object, &problem);
 
     if (r < 0)
         return say_why(&secret, run, &problem, error);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/store/gate.h"
 #include "engine/store/store_error.h"
@@ -46,18 +47,18 @@ static char *compose(const struct error *why, const struct run_last *last)
 
 int store_wait_tell(struct attempt *attempt, struct error *error)
 {
-    struct run *run = &attempt->run;
+    const struct run *run = &attempt->run;
     const struct run_last last = run_last(run);
     _cleanup_free_ char *message = NULL;
     struct error why = {0};
-    struct run_status status = {.is_end = true};
+    struct outcome outcome = {.is_end = true};
 
     if (store_gate_ask(run->context->gate, &why) >= 0) /* by now */
         return 0;
     message = compose(&why, &last);
-    status.verdict = (struct verdict){"Unknown", why.reason, message,
-                                      store_error_is_for_people(why.reason) ? PROGRESS_STALLED
-                                                                            : PROGRESS_RECONCILING,
-                                      last.healthy};
-    return run_write_status(run, &status, error);
+    outcome.verdict = (struct verdict){"Unknown", why.reason, message,
+                                       store_error_is_for_people(why.reason) ? PROGRESS_STALLED
+                                                                             : PROGRESS_RECONCILING,
+                                       last.healthy};
+    return tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }

@@ -247,6 +247,14 @@ enum result_status {
     RESULT_DEFERRED, /* it could not be planned yet */
 };
 
+/* Why one change comes after another. */
+enum operation_wait {
+    WAIT_DEPENDS_ON, /* the Spec says so */
+    WAIT_REFERENCE,  /* it refers to the other */
+    WAIT_KIND,       /* the runtime says so, of their kinds */
+    WAIT_DELETION,   /* of what is deleted or replaced: the other goes, or is made, first */
+};
+
 /* How it goes with one change of the plan. */
 struct operation_result {
     const struct plan_change *change;
@@ -259,6 +267,9 @@ struct operation_result {
     const struct value *warnings; /* array of strings: when it was planned, and carried out; NULL:
                                      none */
     int64_t started, ended;       /* ms, monotonic; 0: not */
+    const char *waits_for; /* PENDING and not begun: the id of a change that comes first and has not
+                              ended; NULL: none */
+    enum operation_wait waits_by; /* why it does */
 };
 
 struct operation_results {

@@ -18,6 +18,7 @@
  *   recall.c        rebuilds State that is gone, or older than the Spec
  *   redact.c        hides secrets in the texts of runtimes
  *   results.c       the result of each change;  summary.c: what the owner is told of them
+ *   waits.c         what each change waits for
  *   memory.c        the memory that an operation holds
  *
  * operation.c, run.c, recall.c and summary.c are on top, carrying/ is below them, planning/ below

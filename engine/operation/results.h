@@ -29,6 +29,11 @@ void operation_end_stale(struct operation *operation, uint32_t change, const str
 /* All changes that have not ended become CANCELLED, for this error. */
 void operation_abandon_results(struct operation *operation, const struct error *error);
 
+/* ---- waits.c ---- */
+
+/* Into a copy of the results: what each waits for. Under the lock. */
+void operation_find_waits(const struct operation *operation, struct operation_result *results);
+
 /* ---- redact.c ---- */
 
 /* Hides the secrets of a node's resource in an error of its visit. Every error of a runtime's call

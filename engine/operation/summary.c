@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 #include "engine/operation/carrying/health_checks.h"
 #include "engine/operation/private.h"
+#include "engine/operation/results.h"
 #include "engine/operation/session.h"
 #include "engine/value/json.h"
 
@@ -32,6 +33,7 @@ void operation_results(struct operation *operation, struct operation_results *re
         if (from->error)
             ret->items[i].error = memcpy(arena_alloc(&ret->arena, size), from->error, size);
     }
+    operation_find_waits(operation, ret->items);
     pthread_mutex_unlock(&operation->lock);
 }
 

@@ -40,3 +40,12 @@ debian_install() {
         die "apt-get failed: its output is above"
     fi
 }
+
+# debian_unpack PACKAGE FOLDER: its files, into a new folder, without installing it.
+debian_unpack() {
+    rm -rf "$2"
+    mkdir -p "$2"
+    (cd "$2" && { apt-get --quiet --quiet download "$1" || { _apt update && apt-get --quiet --quiet download "$1"; }; }) >&2 ||
+        die "cannot download Debian's package $1"
+    dpkg-deb --extract "$2"/*.deb "$2"
+}

@@ -189,7 +189,7 @@ POLICY
 _apiserver_up() {
     local started=$SECONDS
     _apiserver_start
-    while ((SECONDS - started < 60)); do
+    while ((SECONDS - started < 180)); do
         if _api /readyz >/dev/null; then return; fi
         if ! kill -0 "${_started[kube-apiserver]}" 2>/dev/null; then
             grep -a -q 'address already in use' "$dir/log/kube-apiserver.log" || break

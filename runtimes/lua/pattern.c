@@ -136,13 +136,16 @@ static bool is_one(struct pattern *p, const char *at, const char *item, const ch
 /* As many as there are, then fewer. */
 static const char *match_most(struct pattern *p, const char *at, const char *item, const char *end)
 {
-    const char *last = at, *found = NULL;
+    const char *last = at;
 
     while (is_one(p, last, item, end))
         last++;
-    for (; !found && !p->error && last >= at; last--)
-        found = match(p, last, end + 1);
-    return found;
+    for (;; last--) {
+        const char *found = match(p, last, end + 1);
+
+        if (found || p->error || last == at)
+            return found;
+    }
 }
 
 /* As few as will do. */

@@ -324,8 +324,10 @@ static int format_text(lua_State *lua)
             library_push_text(lua, i);
             lua_replace(lua, i);
         }
-        lua_tolstring(lua, lua_type(lua, i) == LUA_TSTRING ? i : 1, &length);
-        bytes += length;
+        if (lua_type(lua, i) == LUA_TSTRING) {
+            lua_tolstring(lua, i, &length);
+            bytes += length;
+        }
     }
     machine_charge_bytes(lua, bytes);
     return function(lua);

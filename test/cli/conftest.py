@@ -34,7 +34,7 @@ def shell(cluster, operator):
         wait_until_may(cluster, account(name), "*", "*", group="*")
         with Shell(cluster, name) as shell:
             yield shell
-        cluster.delete_namespace(name)
+        cluster.leave_namespace(name)
 
 
 @pytest.fixture
@@ -43,4 +43,4 @@ def poor_shell(cluster, operator):
     name = cluster.new_namespace("cli")
     with Shell(cluster, name) as shell:
         yield shell
-    cluster.delete_namespace(name)
+    cluster.leave_namespace(name)

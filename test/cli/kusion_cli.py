@@ -45,6 +45,27 @@ NORMAL = [
 PASSING = re.compile(r"^( *[◐·] .*|.*  Progressing  .*)\n", re.MULTILINE)
 
 
+STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def screen(text):
+    """What is on it at the end, line by line: of our own sequences, as a terminal does them."""
+    lines, at = [""], 0
+    for piece in re.split(r"(\x1b\[\d+A|\x1b\[K|\x1b\[J|\r|\n)", STYLE.sub("", text)):
+        if piece == "\n":
+            at += 1
+            if at == len(lines):
+                lines.append("")
+        elif piece.endswith("A") and piece.startswith("\x1b"):
+            at = max(at - int(piece[2:-1]), 0)
+        elif piece == "\x1b[J":
+            del lines[at + 1:]
+            lines[at] = ""
+        elif piece not in ("\r", "\x1b[K"):
+            lines[at] = piece or lines[at]
+    return "\n".join(lines)
+
+
 def normal(text, namespace):
     text = PASSING.sub("", text.replace(namespace, "NS"))
     for pattern, replacement in NORMAL:
@@ -105,8 +126,9 @@ class Shell:
         os.close(terminal)
         return Said(command, os.waitstatus_to_exitcode(status), said.decode().replace("\r\n", "\n"))
 
-    def follow_script(self, name):
-        """Types what golden/NAME.txt has, and compares what is said with it."""
+    def follow_script(self, name, is_terminal=False):
+        """Types what golden/NAME.txt has, and compares what is said with it; on a terminal: what is
+        on it in the end."""
         path = HERE / "golden" / f"{name}.txt"
         written = path.read_text()
         lines = []
@@ -114,8 +136,9 @@ class Shell:
             if line.startswith("#") or not line:
                 lines.append(line)
             elif line.startswith("$ "):
-                said = self.type(line[2:])
-                lines += [line, *normal(said.text, self.namespace).splitlines()]
+                said = self.on_terminal(line[2:]) if is_terminal else self.type(line[2:])
+                text = screen(said.text) if is_terminal else said.text
+                lines += [line, *normal(text, self.namespace).splitlines()]
                 lines += [f"=> {said.code}"] if said.code else []
         text = "\n".join(lines) + "\n"
         if os.environ.get("KUSION_GOLDEN") == "write":

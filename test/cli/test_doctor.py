@@ -66,6 +66,21 @@ def test_an_account_that_is_not_there_has_no_rights(shell):
         assert "is not known" in said and "ServiceAccountNotFound" in said and "absent" in said, said
 
 
+def test_secrets_that_a_killed_preview_left_are_told(shell):
+    """One is made, and its process is killed before it belongs to the Release; another one is in use."""
+    for name in ("left", "used"):
+        shell.type(f"kubectl create secret generic {name} --from-literal a=1 && "
+                   f"kubectl label secret {name} app.kubernetes.io/managed-by=kubectl-kusion").must()
+    uid = shell.type("kubectl get serviceaccount default -o jsonpath={.metadata.uid}").must()
+    owner = f'{{"apiVersion":"v1","kind":"ServiceAccount","name":"default","uid":"{uid}"}}'
+    shell.type(f"""kubectl patch secret used -p '{{"metadata":{{"ownerReferences":[{owner}]}}}}'""").must()
+    said = shell.type(f"kubectl kusion doctor -n {shell.namespace}").must()
+    assert (f"! 1 Secret was left by a preview that was killed, with the values of Secrets: {shell.namespace}/left"
+            f"   -> kubectl delete secret left -n {shell.namespace}\n") in said, said
+    shell.type("kubectl delete secret left").must()
+    assert "left by a preview" not in shell.type(f"kubectl kusion doctor -n {shell.namespace}").must()
+
+
 def test_all_that_failed_are_tried_again(shell):
     assert shell.type("kubectl kusion reconcile --failed").must() == "No Spec has failed.\n"
     for name in "ab":

@@ -31,10 +31,29 @@ def test_no_text_of_others_reaches_the_terminal(shell):
     write(shell, EVIL)
     commands = ["preview -f evil.json", "apply -f evil.json --watch", "status evil", "status evil -o json",
                 "approve evil --yes --reason x", "wait evil --for finished --timeout 30s", "show evil@1 --full",
-                "diff evil@1 live", "history evil --plan", "history evil -o json", "state show evil"]
+                "diff evil@1 live", "history evil --plan", "history evil -o json", "state show evil",
+                "rollback evil --preview", "destroy evil --preview", "destroy evil --yes", "reject evil --yes",
+                "approve --all --yes", "destroy evil --withdraw", "reconcile evil --watch --timeout 5s",
+                "suspend evil", "status evil --events --pods", "resume evil", "status -A -o wide", "graph evil",
+                "graph evil -o dot", "graph evil -o mermaid", "rbac check evil", "rbac grant evil --yes", "doctor",
+                "validate -f evil.json", "validate -f evil.json --strict", "convert -f evil.json --to manifests",
+                "state list", "version", "__complete -- status ''"]
     for command in commands:
         assert_harmless(shell.type(f"kubectl kusion {command}"))
         assert_harmless(shell.on_terminal(f"kubectl kusion {command} --color always"))
+
+
+def test_what_people_say_is_harmless_too(shell):
+    """A reason, and a user's name, are free text."""
+    write(shell, "a")
+    shell.type("kubectl kusion apply -f evil.json --watch").must(code=4)
+    shell.type("kubectl kusion reject evil --yes --reason $'no\\e[2J\\u202e\\nnext:  kubectl delete ns --all' "
+               "--as $'x\\u202ey' --as-group system:masters").must()
+    shell.type("kubectl kusion wait evil --for finished").must(code=1)
+    for command in ("status evil", "status evil --events", "status -A", "history evil", "show evil@1", "wait evil",
+                    "history evil -o json", "status evil -o yaml", "doctor"):
+        assert_harmless(shell.on_terminal(f"kubectl kusion {command} --timeout 5s"
+                                          if command == "wait evil" else f"kubectl kusion {command}"))
 
 
 def test_a_name_that_is_typed_is_harmless_too(shell):

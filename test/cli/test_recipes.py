@@ -2,10 +2,7 @@
 
 import yaml
 
-from kusion_e2e.paths import ROOT
-from typed import commands, type_page
-
-PAGE = (ROOT / "docs/recipes.md").read_text()
+from typed import type_page
 
 
 def uids(shell):
@@ -18,8 +15,7 @@ def test_the_recipes(shell):
     (shell.folder / "config.yaml").write_text(yaml.safe_dump(config))
     shell.type("kubectl kusion apply -f web.yaml --watch").must()
     before = uids(shell)
-    assert len(commands(PAGE)) > 10
-    type_page(shell, PAGE)
+    assert len(type_page(shell, "recipes.md", __file__)) > 10
     assert uids(shell) == before
     said = shell.type("kubectl kusion state list").must()
     assert [line.split()[0] for line in said.splitlines()[1:]] == ["config", "shop"], said

@@ -2,27 +2,10 @@
 
 import re
 
+from kusion_cli import STYLE, screen
+
 CURSOR_UP = re.compile(r"\x1b\[\d+A")
-STYLE = re.compile(r"\x1b\[[0-9;]*m")
 DRAWING = re.compile(r"\x1b\[(\d+A|K|J)|\r")
-
-
-def screen(text):
-    """What is on it at the end, line by line: of our own sequences, as a terminal does them."""
-    lines, at = [""], 0
-    for piece in re.split(r"(\x1b\[\d+A|\x1b\[K|\x1b\[J|\r|\n)", STYLE.sub("", text)):
-        if piece == "\n":
-            at += 1
-            if at == len(lines):
-                lines.append("")
-        elif piece.endswith("A") and piece.startswith("\x1b"):
-            at = max(at - int(piece[2:-1]), 0)
-        elif piece == "\x1b[J":
-            del lines[at + 1:]
-            lines[at] = ""
-        elif piece not in ("\r", "\x1b[K"):
-            lines[at] = piece or lines[at]
-    return "\n".join(lines)
 
 
 def test_a_page_is_redrawn(shell):

@@ -5,9 +5,13 @@ cli; then read the diff."""
 import pytest
 
 
-@pytest.mark.parametrize("name", ["first", "approval", "stuck", "mistakes"])
+@pytest.mark.parametrize("name", ["first", "approval", "stuck", "mistakes", "offline"])
 def test_session(shell, name):
     shell.follow_script(name)
+
+
+def test_session_on_a_terminal(shell):
+    shell.follow_script("terminal", is_terminal=True)
 
 
 def test_session_of_an_account_without_rights(poor_shell):

@@ -1,4 +1,4 @@
-"""What README promises of hack/demo: each demo shows what it says, ends well and leaves nothing; and the commands
+"""What README.md and docs/providers-of-your-own.md promise of hack/demo: each demo shows what it says, ends well and leaves nothing; and the commands
 that one which stays up tells a person to try work as they are printed."""
 
 import os

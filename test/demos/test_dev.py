@@ -1,4 +1,4 @@
-"""hack/dev and hack/state, as CONTRIBUTING.md has them: the operator of the checkout at work."""
+"""hack/dev and hack/state, as CONTRIBUTING.md and debugging.md have them: the operator of the checkout at work."""
 
 import subprocess
 import time

@@ -58,7 +58,7 @@ def namespace(cluster):
     """A namespace for one test."""
     name = cluster.new_namespace()
     yield name
-    cluster.delete_namespace(name)
+    cluster.leave_namespace(name)
 
 
 @pytest.fixture(scope="session")
@@ -90,7 +90,7 @@ def tenant(state_namespace):
     with bound(state_namespace, name, "cluster-admin", name):
         wait_until_may(state_namespace, account(name), "*", "*", group="*")
         yield name
-        state_namespace.delete_namespace(name)
+        state_namespace.leave_namespace(name)
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,8 @@ import pytest
 from kusion_e2e.approved import Approved
 from kusion_e2e.controller import STATE
 from kusion_e2e.rights import account, may, wait_until_may
-from kusion_e2e.shell import snippets, type_in
+from kusion_e2e.pages import snippets
+from kusion_e2e.shell import type_in
 from kusion_e2e.specs import config_map, resource
 from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
@@ -60,7 +61,7 @@ def test_the_commands_of_the_message_show_the_plan_and_approve_it(spec):
 def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenant):
     need_objects()
     spec = Approved(controlled, tenant, "web").apply([config_map("a", tenant)])
-    show, approve, *_ = snippets("approval.md")
+    show, approve, _ = snippets("approval.md", __file__)
     result = type_in(controlled, f"set -e\n{show}\n{approve}".replace("team-a", tenant))
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"create v1:ConfigMap:{tenant}:a" in result.stdout
@@ -70,7 +71,7 @@ def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenan
 def test_the_command_of_the_page_rejects(controlled, tenant):
     spec = Approved(controlled, tenant, "web").apply([config_map("a", tenant)])
     name = spec.waiting()["metadata"]["name"]
-    _, _, reject, _ = snippets("approval.md")
+    _, _, reject = snippets("approval.md", __file__)
     result = type_in(controlled, f"release=release/{name}\n{reject}".replace("team-a", tenant))
     assert result.returncode == 0, result.stdout + result.stderr
     assert "rejected by kubectl-patch: not before Monday" in spec.wait("False")["message"]

@@ -12,7 +12,8 @@ import pytest
 from kusion_e2e.paths import ROOT
 from kusion_e2e.requested import Requested
 from kusion_e2e.rights import account, wait_until_may
-from kusion_e2e.shell import snippets, type_in
+from kusion_e2e.pages import snippets
+from kusion_e2e.shell import type_in
 from kusion_e2e.specs import config_map
 from kusion_e2e.wait import eventually
 
@@ -291,7 +292,7 @@ def test_without_the_right_to_watch_it_is_seen_at_the_interval(controlled):
 
 def test_the_page(spec, tmp_path):
     page = (ROOT / "docs" / "large-specs.md").read_text()
-    [command] = snippets("large-specs.md")
+    [command] = snippets("large-specs.md", __file__)
     [text] = re.findall(r"```yaml\n(apiVersion.*?)```", page, re.DOTALL)
     (tmp_path / "shop").mkdir()
     for name in "ab":

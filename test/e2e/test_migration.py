@@ -7,10 +7,12 @@ import pytest
 import yaml
 
 from kusion_e2e.paths import ROOT
-from kusion_e2e.shell import snippets, type_in
+from kusion_e2e.pages import snippets
+from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec
 
-MANIFESTS, HELM, KUSTOMIZE, KUSION, LIVE, APPLY = range(6)
+MANIFESTS, HELM, KUSTOMIZE, KUSION, LIVE, APPLY = snippets("migration.md", __file__)
+[PREVIEW] = snippets("pipelines.md", __file__)
 CHART = {
     "Chart.yaml": "apiVersion: v2\nname: web\nversion: 0.1.0\n",
     "crds/crd.yaml": """\
@@ -81,7 +83,7 @@ class Desk:
 
     def apply(self):
         """The last snippet. Gives the summary of the plan."""
-        plan = self.must(snippets("migration.md")[APPLY]).splitlines()[-2]
+        plan = self.must(APPLY).splitlines()[-2]
         self.spec.generation = self.spec.get()["metadata"]["generation"]
         self.spec.wait("True")
         return plan
@@ -101,13 +103,9 @@ def data_of(desk, name):
     return desk.cluster.get_json("configmap", name, "-n", desk.namespace)["data"]
 
 
-def test_there_are_as_many_as_are_run():
-    assert len(snippets("migration.md")) == 6
-
-
 def test_manifests(desk):
     desk.write({"manifests/a.yaml": config_map("a"), "manifests/b.yaml": config_map("b")})
-    desk.must(snippets("migration.md")[MANIFESTS])
+    desk.must(MANIFESTS)
     assert desk.ids() == [f"v1:ConfigMap:{desk.namespace}:{name}" for name in "ab"]
     assert desk.apply() == "2 to create"
     assert data_of(desk, "a") == {"script.sh": '#!/bin/sh\necho "$1"\n'}
@@ -115,7 +113,7 @@ def test_manifests(desk):
 
 def test_helm(desk):
     desk.write({f"chart/{name}": text for name, text in CHART.items()})
-    desk.must(snippets("migration.md")[HELM])
+    desk.must(HELM)
     assert sorted(desk.ids()) == sorted([
         "apiextensions.k8s.io/v1:CustomResourceDefinition:webs.migration.example.com",
         f"v1:ConfigMap:{desk.namespace}:from-chart",
@@ -127,7 +125,7 @@ def test_helm(desk):
 def test_kustomize(desk):
     desk.write({"base/a.yaml": config_map("a"), "base/kustomization.yaml": "resources: [a.yaml]\n",
                 "overlays/prod/kustomization.yaml": "resources: [../../base]\nnamePrefix: prod-\n"})
-    desk.must(snippets("migration.md")[KUSTOMIZE])
+    desk.must(KUSTOMIZE)
     assert desk.ids() == [f"v1:ConfigMap:{desk.namespace}:prod-a"]
     assert desk.apply() == "1 to create"
 
@@ -140,30 +138,29 @@ def test_kusion(desk):
         "resources": [{"id": id, "type": "Kubernetes", "attributes": thing,
                        "extensions": {"GVK": "/v1, Kind=ConfigMap"}}],
         "secretStore": None, "context": {}})})
-    desk.must(snippets("migration.md")[KUSION])
+    desk.must(KUSION)
     assert desk.ids() == [id] and desk.apply() == "1 to create"
 
 
 def test_objects_of_the_cluster(desk):
     desk.cluster.apply(config_map("a"), desk.namespace)
-    desk.must(snippets("migration.md")[LIVE])
+    desk.must(LIVE)
     assert desk.ids() == [f"v1:ConfigMap:{desk.namespace}:a"]
     assert desk.apply() == "1 to adopt"
 
 
 def test_preview_of_a_change_in_a_pipeline(desk):
     desk.write({"manifests/a.yaml": config_map("a")})
-    desk.must(snippets("migration.md")[MANIFESTS])
+    desk.must(MANIFESTS)
     desk.apply()
-    preview = snippets("pipelines.md")[-1]
     changed = (desk.directory / "spec.yaml").read_text().replace('echo "$1"', 'echo "$2"')
     desk.write({"spec.yaml": changed})
-    stdout = desk.must(preview)
+    stdout = desk.must(PREVIEW)
     id = f"v1:ConfigMap:{desk.namespace}:a"
     assert f"update {id}\n    data[script.sh]: " in stdout and "\n1 to update\n" in stdout, stdout
     assert '$1' in data_of(desk, "a")["script.sh"]
     desk.write({"spec.yaml": changed.replace(f"id: {id}", "id: wrong")})
-    result = desk.run(preview)
+    result = desk.run(PREVIEW)
     assert result.returncode == 1 and "resources[0].id" in result.stdout, result.stdout + result.stderr
 
 

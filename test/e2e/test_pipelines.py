@@ -4,17 +4,12 @@ import json
 
 import pytest
 
-from kusion_e2e.shell import snippets, type_in
+from kusion_e2e.pages import snippets
+from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
-PAGE = "pipelines.md"
-APPLY, CHECK, PREVIEW = range(3)
-
-
-def test_there_are_as_many_as_are_run():
-    """The last one is run by test_migration.py."""
-    assert len(snippets(PAGE)) == 4
+APPLY, CHECK, PREVIEW = snippets("pipelines.md", __file__)
 
 
 class Pipeline:
@@ -33,17 +28,17 @@ class Pipeline:
                                  "metadata": {"name": "web", "namespace": self.namespace},
                                  "spec": {"resources": list(resources), **fields}})
 
-    def run(self, which):
-        text = "set -e\n" + snippets(PAGE)[which].replace("team-a", self.namespace)
+    def run(self, command):
+        text = "set -e\n" + command.replace("team-a", self.namespace)
         return type_in(self.cluster, text, self.directory)
 
-    def must(self, which):
-        result = self.run(which)
+    def must(self, command):
+        result = self.run(command)
         assert result.returncode == 0, result.stdout + result.stderr
         return result
 
-    def must_fail(self, which, text):
-        result = self.run(which)
+    def must_fail(self, command, text):
+        result = self.run(command)
         assert result.returncode == 1 and text in result.stderr, result.stdout + result.stderr
 
 

@@ -1,9 +1,10 @@
-"""README's first example, as it is typed: line by line, on a cluster that has the operator and nothing else."""
+"""README.md's first example, as it is typed: line by line, on a cluster that has the operator and nothing else."""
 
 import re
 
 import pytest
 
+from kusion_e2e.pages import blocks, marked
 from kusion_e2e.paths import ROOT
 from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec
@@ -11,29 +12,11 @@ from kusion_e2e.specs import Spec
 TEAM = "team-a"
 
 
-def section(title):
-    return (ROOT / "README.md").read_text().partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-
-
-def typed(text):
-    """Each command with what is shown below it."""
-    found, shown = [], None
-    for line in text.splitlines():
-        if line.startswith("    $ "):
-            shown = []
-            found.append((line[6:], shown))
-        elif line.strip() and not line.startswith("    "):
-            shown = None  # the next paragraph
-        elif shown is not None and line.strip():
-            shown.append(line[4:])
-    return found
-
-
 @pytest.fixture
 def checkout(controlled, tmp_path):
     for name in ("examples", "hack"):
         (tmp_path / name).symlink_to(ROOT / name)
-    [spec] = re.findall(r"```yaml\n(.*?)```", section("A Spec"), re.DOTALL)[:1]
+    [spec] = [block.text for block in blocks(ROOT / "README.md") if block.language == "yaml"]
     (tmp_path / "spec.yaml").write_text(spec)
     yield tmp_path
     Spec(controlled, TEAM, "web").delete()
@@ -41,7 +24,8 @@ def checkout(controlled, tmp_path):
 
 
 def test_the_first_example(controlled, checkout):
-    commands = typed(section("A Spec"))
+    [block] = marked("README.md", __file__)
+    commands = block.commands()
     assert [command.split()[:2] for command, _ in commands] == [["kubectl", "apply"]] * 2 + [
         ["kubectl", "wait"], ["kubectl", "get"]]
     for command, shown in commands:

@@ -2,11 +2,11 @@
 
 import pytest
 
-from kusion_e2e.shell import snippets, type_in
+from kusion_e2e.pages import snippets
+from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map
 
-PAGE = "releases.md"
-LIST, RESULTS, FIELDS = range(3)
+LIST, RESULTS, FIELDS = snippets("releases.md", __file__)
 
 
 @pytest.fixture
@@ -17,8 +17,8 @@ def run(controlled, tenant):
     spec.apply([config_map("a", tenant, {"a": "new", "c": "d"}), config_map("b", tenant),
                 config_map("extra", f"{tenant}-not")]).wait("False")
 
-    def type_snippet(which):
-        result = type_in(controlled, snippets(PAGE)[which].replace("team-a", tenant))
+    def type_snippet(command):
+        result = type_in(controlled, command.replace("team-a", tenant))
         assert result.returncode == 0, result.stderr
         return [" ".join(line.split()) for line in result.stdout.splitlines()]
 
@@ -27,7 +27,6 @@ def run(controlled, tenant):
 
 
 def test_the_commands_of_the_page(run, tenant):
-    assert len(snippets(PAGE)) == 3
     head, first, second = run(LIST)
     assert head == "NAME OPERATION REVISION PHASE SUMMARY APPROVER AGE"
     assert first.startswith("web-1 Apply 1 succeeded 2 created ")

@@ -37,7 +37,7 @@ def team(state_namespace):
 
     yield make
     for name in made:
-        cluster.delete_namespace(name)
+        cluster.leave_namespace(name)
         for kind in ("clusterrolebinding", "clusterrole"):
             names = cluster.kubectl("get", kind, "-o", "name").stdout.split()
             given = [one for one in names if f"/kusion:{name}:" in one]

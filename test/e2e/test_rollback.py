@@ -6,7 +6,8 @@ import json
 import pytest
 
 from kusion_e2e.requested import Requested
-from kusion_e2e.shell import snippets, type_in
+from kusion_e2e.pages import snippets
+from kusion_e2e.shell import type_in
 from kusion_e2e.specs import config_map, resource
 from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import recorded, states
@@ -208,7 +209,7 @@ def test_the_commands_of_the_page(controlled, tenant):
     need_objects()
     spec = Requested(controlled, tenant, "web")
     three_revisions(spec)
-    roll_back, show, destroy = snippets("rollback.md")
+    roll_back, show, destroy = snippets("rollback.md", __file__)
     result = type_in(controlled, f"set -e\n{roll_back}\n{show}".replace("team-a", tenant))
     assert result.returncode == 0, result.stdout + result.stderr
     assert spec.data("a") == {"level": "two"} and "web-4" in result.stdout

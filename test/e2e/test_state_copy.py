@@ -34,7 +34,7 @@ class Mover:
     def end(self):
         if self.operator:
             self.operator.stop()
-        self.cluster.delete_namespace(self.state)
+        self.cluster.leave_namespace(self.state)
 
     def type(self, *words, place=None, kill_after=None):
         command = [PROGRAM, "state", *words, "--kubeconfig", str(self.cluster.kubeconfig),

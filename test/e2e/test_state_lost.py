@@ -12,7 +12,8 @@ from base64 import b64decode
 import pytest
 
 from kusion_e2e.controller import STATE, Controller
-from kusion_e2e.shell import snippets, type_in
+from kusion_e2e.pages import snippets
+from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import forget_store, states
@@ -594,10 +595,11 @@ def test_a_password_is_not_exchanged(world, tenant, state_namespace, store):
     spec.delete()
 
 
-# ---- The recipes of docs/troubleshooting.md, as they stand there ----
+# ---- The commands of docs/backup.md and docs/troubleshooting.md, as they stand there ----
 
-(BACK_UP, STOP, RESTORE, START, LABELS, RESTORE_ONE, BACK_UP_FILES, RESTORE_FILES, RESTORE_ONE_FILES, REMOVE,
- REMOVE_FILES, LIST, IMPORT, NOT_CREATED, FROM_FILE, TO_FILE, ORPHAN) = snippets("troubleshooting.md")
+(STOP, START, BACK_UP, RESTORE, LABELS, RESTORE_ONE, BACK_UP_FILES, RESTORE_FILES,
+ RESTORE_ONE_FILES) = snippets("backup.md", __file__)
+REMOVE, REMOVE_FILES, LIST, IMPORT, NOT_CREATED, FROM_FILE, TO_FILE, ORPHAN = snippets("troubleshooting.md", __file__)
 WAYS = {InObjects: (BACK_UP, RESTORE, RESTORE_ONE, REMOVE),
         InFiles: (BACK_UP_FILES, RESTORE_FILES, RESTORE_ONE_FILES, REMOVE_FILES)}
 DEPLOYMENT = f"/apis/apps/v1/namespaces/{STATE}/deployments/kusion-operator"

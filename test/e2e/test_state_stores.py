@@ -73,7 +73,7 @@ class World:
     def end(self):
         if self.operator:
             self.operator.stop()
-        self.cluster.delete_namespace(self.state)
+        self.cluster.leave_namespace(self.state)
 
     def _words(self, *words):
         return [PROGRAM, "state", *words, "--kubeconfig", str(self.cluster.kubeconfig),

@@ -37,7 +37,7 @@ class World:
     def end(self):
         if self.operator:
             self.operator.stop()
-        self.cluster.delete_namespace(self.state)
+        self.cluster.leave_namespace(self.state)
 
     def apply(self, *names, x="1"):
         maps = [config_map(name, self.tenant, {"x": x}) for name in names]

@@ -506,7 +506,7 @@ def namespaces(state_namespace):
         for _ in range(8):
             name = state_namespace.new_namespace("tenant")
             stack.enter_context(bound(state_namespace, name, "cluster-admin", name))
-            stack.callback(state_namespace.delete_namespace, name)
+            stack.callback(state_namespace.leave_namespace, name)
             names.append(name)
         wait_until_may(state_namespace, account(names[-1]), "*", "*", group="*")
         yield names

@@ -167,4 +167,4 @@ def test_an_account_that_may_not_list_pods(controlled, state_namespace):
     assert not may(controlled, account(name), "get", "", "pods", name)
     eventually(lambda: "Unschedulable: 0/" in (spec.condition() or {}).get("message", ""), PATIENCE)
     spec.delete()
-    state_namespace.delete_namespace(name)
+    state_namespace.leave_namespace(name)

@@ -1,11 +1,12 @@
 """The pages for developers say what the code says: docs/limits.md its numbers, docs/words.md its headers,
-docs/debugging.md its variables."""
+docs/debugging.md its variables. Each alert has a runbook, and links lead somewhere."""
 
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
 CODE = ("controller", "engine", "runtimes")
@@ -151,3 +152,42 @@ def test_variables_are_those_of_the_tree():
 def test_the_provider_of_the_page_is_the_example():
     program = (ROOT / "examples/provider/terraform-provider-host").read_text()
     assert f"```python\n{program}```" in (ROOT / "docs/providers-of-your-own.md").read_text()
+
+
+def test_each_alert_has_a_runbook():
+    rules = yaml.safe_load((ROOT / "charts/kusion-operator/files/alerts.yaml").read_text())
+    alerts = {rule["alert"]: rule for group in rules["groups"] for rule in group["rules"]}
+    page = (ROOT / "docs/runbooks.md").read_text()
+    headings = dict(re.findall(r"^## (\w+)\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    assert set(headings) == set(alerts)
+    for name, text in headings.items():
+        assert re.findall(r"^\*\*(.*?)\*\*", text, re.MULTILINE) == ["It means", "Look at", "Do"], name
+        assert alerts[name]["annotations"]["runbook_url"].endswith(f"/docs/runbooks.md#{name.lower()}")
+
+
+def test_reasons_of_runbooks_are_known():
+    known = (ROOT / "controller/reconcile/reason.def").read_text()
+    page = (ROOT / "docs/runbooks.md").read_text()
+    shown = {"Pending", "ImagePullBackOff", "OOMKilled"}  # what kubectl shows of Pods
+    for reason in set(re.findall(r"`([A-Z][a-z]+[A-Z]?[A-Za-z]+)`", page)) - shown:
+        assert f"REASON({reason}," in known, reason
+
+
+def anchors(path):
+    """Of the headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.*)", re.sub(r"^( *)```.*?^\1```$", "", path.read_text(), flags=re.DOTALL | re.MULTILINE), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+LINKING = [*ROOT.glob("*.md"), *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=[page.name for page in LINKING])
+def test_links_lead_somewhere(page):
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        path, _, anchor = link.partition("#")
+        to = page.parent / path if path else page
+        assert to.exists(), link
+        assert not anchor or to.suffix != ".md" or anchor in anchors(to), link

@@ -1,6 +1,7 @@
 """Packaging of the CLI (hack/lib/release.sh), with a program that is given, and what is said of the libraries in it
 (hack/notice): nothing is compiled."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -27,11 +28,12 @@ set -euo pipefail
 source hack/lib/common.sh
 source hack/lib/release.sh
 VERSION=1.2.3
+MAINTAINER="A B <a@example.com>"
 cli_documents "$1/program" "$2/documents"
 mkdir "$2/out"
 for arch in amd64 arm64; do
     cli_archive $arch "$1/program" "$1/notice" "$1/license" "$2/documents" "$2/out"
-    cli_deb $arch "$1/program" "$1/notice" "$1/license" "$2/documents" "$2/out"
+    cli_deb $arch "$1/program" "$1/notice" "$2/documents" "$2/out"
 done
 krew_manifest "$2/out" amd64 arm64 >"$2/out/kusion.yaml"
 """
@@ -93,13 +95,18 @@ def test_the_debian_package(made, tmp_path):
         "DEBIAN/control", "DEBIAN/md5sums", "usr/bin/kubectl-kusion", "usr/bin/kubectl_complete-kusion",
         "usr/share/man/man1/kubectl-kusion.1.gz", "usr/share/man/man1/kubectl-kusion-status.1.gz",
         "usr/share/bash-completion/completions/kubectl-kusion", "usr/share/zsh/vendor-completions/_kubectl_kusion",
-        "usr/share/fish/vendor_completions.d/kubectl-kusion.fish", "usr/share/doc/kubectl-kusion/copyright"}
-    assert (tmp_path / "root/usr/share/doc/kubectl-kusion/copyright").read_text() == "Apache\nlibcurl\n"
+        "usr/share/fish/vendor_completions.d/kubectl-kusion.fish", "usr/share/doc/kubectl-kusion/copyright",
+        "usr/share/doc/kubectl-kusion/changelog.gz"}
+    rights = (tmp_path / "root/usr/share/doc/kubectl-kusion/copyright").read_text()
+    assert "/usr/share/common-licenses/Apache-2.0" in rights and rights.endswith("\nlibcurl\n")
     assert (tmp_path / "root/usr/share/bash-completion/completions/kubectl-kusion").read_text() == "# bash\n"
     subprocess.run(["md5sum", "--check", "--quiet", "DEBIAN/md5sums"], cwd=tmp_path / "root", check=True)
     control = message_from_string((tmp_path / "root/DEBIAN/control").read_text())
     assert (control["Package"], control["Version"], control["Architecture"]) == ("kubectl-kusion", "1.2.3", "amd64")
-    assert "Depends" not in control
+    assert "Depends" not in control and control["Maintainer"] == "A B <a@example.com>"
+    changes = gzip.decompress((tmp_path / "root/usr/share/doc/kubectl-kusion/changelog.gz").read_bytes()).decode()
+    assert changes.startswith("kubectl-kusion (1.2.3) ")
+    assert changes.endswith(" -- A B <a@example.com>  Tue, 14 Nov 2023 22:13:20 +0000\n")
     owners = subprocess.run(["dpkg-deb", "--contents", deb], check=True, capture_output=True, text=True).stdout
     assert {line.split()[1] for line in owners.splitlines()} == {"root/root"}
 

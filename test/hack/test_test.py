@@ -83,7 +83,7 @@ def run(tree, *arguments):
     environment = {**os.environ, "PATH": f"{tree}/bin:{os.environ['PATH']}", "HOME": str(tree)}
     environment.pop("KUSION_TEST_KUBECONFIG", None)
     return subprocess.run([tree / "hack/test", *arguments], cwd=tree, env=environment, text=True,
-                          capture_output=True, timeout=60, check=False)
+                          capture_output=True, timeout=600, check=False)
 
 
 def mark(tree, how, *names):

@@ -24,6 +24,7 @@
 
 #define BACKOFF_BASE    500 /* ms */
 #define BACKOFF_MAXIMUM 30000
+#define BACKOFF_REFUSED 600000 /* of a tenant's that is forbidden */
 #define LIST_SILENCE    60000  /* ms without a byte of a list */
 #define WATCH_SILENCE   120000 /* ms: two bookmarks that did not come; up to half of it more */
 #define WATCH_SECONDS   200    /* at least; up to half of it more */
@@ -238,9 +239,9 @@ static void on_timer(void *arg)
 }
 
 /* Starts again after a while, longer with each failure in a row. */
-static void start_later(struct kube_watch *watch)
+static void start_later(struct kube_watch *watch, int64_t maximum)
 {
-    int64_t delay = backoff_delay(watch->failures, BACKOFF_BASE, BACKOFF_MAXIMUM);
+    int64_t delay = backoff_delay(watch->failures, BACKOFF_BASE, maximum);
 
     if (watch->failures < MAX_FAILURES)
         watch->failures++;
@@ -258,7 +259,8 @@ static void fail(struct kube_watch *watch, const struct error *why)
 {
     watch->has_failed = true;
     watch->on_event(watch->arg, KUBE_WATCH_ERROR, NULL, why);
-    start_later(watch);
+    start_later(watch, watch->for_tenant && why->code == ERR_FORBIDDEN ? BACKOFF_REFUSED
+                                                                       : BACKOFF_MAXIMUM);
 }
 
 static void start(struct kube_watch *watch)
@@ -348,7 +350,7 @@ static void watch_ended(struct kube_watch *watch, const struct http_response *re
     if (why->code)
         fail(watch, why);
     else
-        start_later(watch);
+        start_later(watch, BACKOFF_MAXIMUM);
 }
 
 static void on_end(void *arg, const struct http_response *response, const struct error *error)
@@ -377,7 +379,7 @@ static void on_end(void *arg, const struct http_response *response, const struct
     kube_client_renew(watch->client, &why, 0);
     if (why.code == ERR_GONE) { /* a matter of course: nothing to report */
         list_again(watch);
-        start_later(watch);
+        start_later(watch, BACKOFF_MAXIMUM);
     } else if (was_watch) {
         watch_ended(watch, response, &why);
     } else {

@@ -7,7 +7,10 @@
  * a random 200 to 300 s, because the API server checks the right to watch only
  * when a request begins. After a 410 the collection is listed again; objects
  * that the new list does not contain are reported as deleted. Failures are
- * retried with backoff and jitter.
+ * retried with backoff and jitter: after half a second at first, later after
+ * 30 s. An account of a tenant (for_tenant) may never get the right to list
+ * and watch: each refusal in a row doubles the wait, up to ten minutes, so
+ * that refusals do not fill the audit log.
  *
  * A watch that shows neither event nor bookmark for two to three minutes is
  * ended, and the collection is listed again. The API server promises no
@@ -40,12 +43,12 @@ enum kube_watch_event {
 };
 
 struct kube_watch_config {
-    struct kube_ref ref; /* the collection; copied, but for its kind */
+    struct kube_ref ref;           /* the collection; copied, but for its kind */
     struct kube_selector selector; /* copied */
     bool metadata_only;
     bool is_forgetful; /* it keeps nothing of the objects: what a list does not show any more is for
                           the receiver to find, and is not given as deleted */
-    int64_t silence; /* ms without an event or bookmark, up to half of it more; 0: two minutes */
+    int64_t silence;   /* ms without an event or bookmark, up to half of it more; 0: two minutes */
     const char *impersonate; /* copied; or NULL */
     bool for_tenant;         /* as of kube_request */
     void (*on_event)(void *arg, enum kube_watch_event event, const struct value *object,

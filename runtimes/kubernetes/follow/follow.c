@@ -24,7 +24,8 @@ struct follow_watch {
     char *what;           /* "configmaps in team-a", for messages */
     char *spec_namespace; /* of the first Spec that asked for it */
     struct tracked_table objects;
-    uint32_t list;   /* the number of the last list that began */
+    uint32_t list; /* the number of the last list that began */
+    bool is_elsewhere;
     bool is_opening; /* by one thread, without the lock */
     bool is_synced;
     struct error *error; /* why it does not work; NULL: it does */
@@ -259,6 +260,24 @@ static void set_error(struct follow_watch *watch, const struct error *error)
     watch->error = error ? err_new(error) : NULL;
 }
 
+/* The cluster does not know us any more, or is not the one that we know. */
+static bool is_estranged(const struct error *error)
+{
+    return error &&
+           (error->code == ERR_UNAUTHENTICATED || str_equal(error->reason, "TLSVerification") ||
+            str_equal(error->reason, "TLSCertificate"));
+}
+
+static void note_error(struct follow_watch *watch, const struct error *error)
+{
+    bool is_new = watch->is_elsewhere && is_estranged(error) && !is_estranged(watch->error);
+
+    set_error(watch, error);
+    for (struct tracked *each = NULL; is_new && (each = tracked_table_next(&watch->objects, each));)
+        if (!each->of->is_held)
+            each->of->on_drift(each->of->arg);
+}
+
 static void note(struct follow_watch *watch, enum kube_watch_event event, const struct error *error)
 {
     LOCKED(&watch->in->lock);
@@ -278,7 +297,7 @@ static void note(struct follow_watch *watch, enum kube_watch_event event, const 
         set_error(watch, NULL);
         break;
     case KUBE_WATCH_ERROR:
-        set_error(watch, error);
+        note_error(watch, error);
         break;
     case KUBE_WATCH_WORKS:
         set_error(watch, NULL);
@@ -342,6 +361,7 @@ static struct follow_watch *get_watch(struct followed *followed, const struct fo
     watch->key = TAKE(key);
     watch->what = describe(&place->ref);
     watch->spec_namespace = str_new(followed->spec_namespace);
+    watch->is_elsewhere = place->is_elsewhere;
     watch->opened_at = clock->monotonic(clock);
     strmap_put(&follows->watches, watch->key, watch);
     return watch;

@@ -12,6 +12,10 @@
  * for the Specs of one namespace, and 1024 for all, and eight Specs follow the same object; what is
  * over that is not followed, and the following is not whole.
  *
+ * A watch of another cluster (is_elsewhere) that is not authenticated any more, or finds a server
+ * with another CA, tells all of its Specs, as if it had shown drift: only a look can say what the
+ * cluster is now.
+ *
  * Thread-safe. on_drift is called with the lock of this module.
  */
 #ifndef RUNTIMES_KUBERNETES_FOLLOW_FOLLOW_H
@@ -48,6 +52,7 @@ struct follow_place {
     const char *impersonate;   /* or NULL */
     const char *field_manager; /* the Spec's */
     struct kube_ref ref;       /* of the object */
+    bool is_elsewhere;         /* in a cluster that the Spec chose (kubeConfig) */
     void *keep;
 };
 

@@ -15,6 +15,7 @@ static struct follow_place place_of(struct runtime_session *session, const struc
                                  .impersonate = session->impersonate,
                                  .field_manager = session->field_manager,
                                  .ref = *ref,
+                                 .is_elsewhere = session->foreign != NULL,
                                  .keep = session};
 }
 

@@ -1,5 +1,6 @@
 """An address that leads to a server, to another one, or nowhere: a cluster that moves or goes."""
 
+import select
 import socket
 import threading
 
@@ -60,6 +61,17 @@ class Forwarder:
                 one.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
+
+    def waiting(self):
+        """The connections that nobody has ended."""
+        with self.lock:
+            sockets = {one.fileno(): one for one in self.sockets if one.fileno() >= 0}
+        poll = select.poll()
+        for number in sockets:
+            poll.register(number, select.POLLRDHUP)
+        for number, _ in poll.poll(0):
+            del sockets[number]
+        return set(sockets.values())
 
     def cut(self):
         """Ends the connections that there are."""

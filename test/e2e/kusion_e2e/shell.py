@@ -1,18 +1,11 @@
 """A person's shell, and the commands that the pages of docs/ tell a person to type."""
 
 import os
-import re
 import subprocess
 from pathlib import Path
 
 from kusion_e2e.cluster import tool
 from kusion_e2e.controller import cli_folder
-from kusion_e2e.paths import ROOT
-
-
-def snippets(page):
-    """The page's blocks of commands, in their order."""
-    return re.findall(r"^```sh\n(.*?)^```", (ROOT / "docs" / page).read_text(), re.DOTALL | re.MULTILINE)
 
 
 def type_in(cluster, text, directory=None, stderr=subprocess.PIPE):

@@ -346,6 +346,52 @@ static void a_preview_hides_what_a_secret_has(void)
     scene_end(&scene);
 }
 
+/* ---- How often they are read ---- */
+
+static void what_is_known_is_read_once(void)
+{
+    struct scene scene = {0};
+
+    scene_begin(&scene);
+    source(&scene, "one", OBJECT("a", "1"));
+    scene_spec(&scene, "web", FROM(SOURCE("one")), "");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_expect_quiet(&scene);
+    for (int i = 0; i < 2; i++) {
+        api_server_mark(scene.server);
+        scene_ask(&scene, "web");
+        scene_expect_handled(&scene, "web");
+        scene_expect_quiet(&scene);
+        EXPECT_INT(api_server_count(scene.server, "get", CONFIGMAPS "/one"), 1, "once");
+    }
+    source(&scene, "one", OBJECT("a", "2") OBJECT("b", "2"));
+    expect_data(&scene, "b", "2");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_DATA(&scene, "a", "2");
+    scene_end(&scene);
+}
+
+/* Its watch is refused: a followed Spec reads it at `interval` all the same. */
+static void a_source_that_may_only_be_read_is_read_at_interval(void)
+{
+    struct scene scene = {.flags = "--min-interval=1s"};
+    struct buf bytes = BUF_INIT;
+
+    scene_begin(&scene);
+    api_server_forbid(scene.server, NULL, "list", SECRETS);
+    buf_add_str(&bytes, OBJECT("a", "1"));
+    source_of_bytes(&scene, "Secret", "data", "one", &bytes);
+    scene_spec(&scene, "web", "\"interval\":\"1s\"," FROM(HIDDEN("one")), "");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    buf_done(&bytes);
+    buf_add_str(&bytes, OBJECT("a", "2"));
+    api_server_delete(scene.server, SECRETS "/one");
+    source_of_bytes(&scene, "Secret", "data", "one", &bytes);
+    expect_data(&scene, "a", "2");
+    buf_done(&bytes);
+    scene_end(&scene);
+}
+
 /* ---- Several that change ---- */
 
 #define DIGEST_OF(n) \
@@ -584,6 +630,7 @@ SUITE(scenario_sources, TEST(resources_of_all_sources_are_applied),
       TEST(sources_that_are_all_gone_keep_nobody_busy), TEST(a_release_records_its_sources),
       TEST(rolls_back_to_what_the_sources_had), TEST(previews_what_the_sources_have),
       TEST(previews_sources_that_the_request_names), TEST(a_preview_hides_what_a_secret_has),
+      TEST(what_is_known_is_read_once), TEST(a_source_that_may_only_be_read_is_read_at_interval),
       TEST(half_a_change_is_not_applied), TEST(only_the_content_that_is_wanted_is_applied),
       TEST(what_a_secret_has_is_not_shown),
       TEST(nothing_is_pruned_where_a_source_cannot_be_read_now),

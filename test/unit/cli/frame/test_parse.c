@@ -104,7 +104,8 @@ static void mistakes_are_told_with_what_to_do(void)
         const char *words[MAX_WORDS], *message;
     } rows[] = {
         {{"stauts"}, "there is no command \"stauts\"\nkubectl kusion status"},
-        {{"state"}, "state needs a second word, which says what to do\nkubectl kusion help"},
+        {{"state"}, "after state comes one of: show, list\nkubectl kusion help"},
+        {{"plan"}, "there is no command \"plan\"\nkubectl kusion preview"},
         {{"status", "--wacth"}, "there is no option --wacth; did you mean --watch?"},
         {{"status", "-x"}, "there is no option -x"},
         {{"status", "--watch=maybe"}, "--watch: \"maybe\" is neither true nor false"},

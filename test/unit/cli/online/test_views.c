@@ -123,60 +123,80 @@ static const char spec_text[] =
 static void rows_say_what_each_waits_for(void)
 {
     _cleanup_value_ const struct value *spec = yaml(spec_text);
-    _cleanup_value_ const struct value *record =
-        yaml("{status: {results: [{id: 'v1:ConfigMap:shop:a', action: create, outcome: succeeded, "
-             "duration: 5ms}, {id: 'apps/v1:Deployment:shop:b', action: create, outcome: pending, "
-             "message: 'Available: 0/1'}, {id: 'v1:Service:shop:c', action: create, outcome: "
-             "pending}]}}");
+    _cleanup_value_ const struct value *record = yaml(
+        "{status: {results: [{id: 'v1:ConfigMap:shop:a', action: create, outcome: succeeded, "
+        "duration: 5ms}, {id: 'apps/v1:Deployment:shop:b', action: create, outcome: pending, "
+        "message: 'Available: 0/1', startedAt: '2026-01-01T00:00:00Z'}, {id: 'v1:Service:shop:c', "
+        "action: create, outcome: pending, waitsFor: {id: 'apps/v1:Deployment:shop:b', by: "
+        "dependsOn}}, {id: 'v1:Service:shop:d', action: create, outcome: pending}]}}");
     _cleanup_(rows_done) struct rows rows;
 
     rows_init(&rows, spec, record);
-    EXPECT_INT(rows.count, 3, "");
+    EXPECT_INT(rows.count, 4, "");
     EXPECT_INT(rows.n_done, 1, "");
     EXPECT_STR(rows.items[0].text, "created", "");
     EXPECT_INT(rows.items[1].state, ROW_BUSY, "");
     EXPECT_STR(rows.items[1].text, "Available: 0/1", "");
     EXPECT_INT(rows.items[2].state, ROW_WAITS, "");
     EXPECT_STR(rows.items[2].text, "waits for Deployment/b", "");
+    EXPECT_INT(rows.items[3].state, ROW_BUSY, "it is next");
 }
 
-/* What is written comes before references, and these before kinds. One that has begun waits for
- * nothing in the Spec. */
 static void rows_say_by_what_each_waits(void)
 {
-#define OBJECT(version, kind, name, more)                                    \
-    "{id: '" version ":" kind ":shop:" name                                  \
-    "', type: Kubernetes, attributes: {apiVersion: " version ", kind: " kind \
-    ", metadata: {name: " name ", namespace: shop" more "}}}"
-    _cleanup_value_ const struct value *spec = yaml(
-        "{metadata: {name: web, namespace: team}, spec: {resources: ["
-        "{id: 'v1:Namespace:shop', type: Kubernetes, attributes: {apiVersion: v1, kind: Namespace, "
-        "metadata: {name: shop}}}," OBJECT("v1", "ConfigMap", "a", "") "," OBJECT(
-            "v1", "ConfigMap", "b",
-            ", labels: {a: '$kusion_path.v1:ConfigMap:shop:a.data.a'}") "]}}");
     static const struct {
-        const char *namespace_ended, *a, *b_started, *a_text, *a_by, *b_by;
+        const char *by, *text;
     } cases[] = {
-        {"pending", "pending", "", "waits for Namespace/shop, as its kind comes first", "kind",
-         "reference"},
-        {"succeeded", "pending", "", "", NULL, "reference"},
-        {"succeeded", "pending", ", startedAt: '2026-01-01T00:00:00Z'", "", NULL, NULL},
-        {"succeeded", "succeeded", "", "created", NULL, NULL},
+        {"dependsOn", "waits for Job/a"},
+        {"reference", "waits for Job/a, to which it refers"},
+        {"kind", "waits for Job/a, as its kind comes first"},
+        {"deletion", "waits for Job/a"},
+        {"what is new", "waits for Job/a"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_value_ const struct value *wait =
+            value_pack("{s:s, s:s}", "id", "batch/v1:Job:shop:a", "by", cases[i].by);
+        _cleanup_free_ char *text = waits_text(wait, "shop");
+
+        EXPECT_STR(text, cases[i].text, cases[i].by);
+    }
+    EXPECT(!waits_text(NULL, "shop"), "nothing");
+}
+
+static void rows_are_of_health_checks_too(void)
+{
+    static const struct {
+        const char *ready, *message, *phase;
+        enum row_state state;
+        const char *text;
+    } cases[] = {
+        {"True", "", "succeeded", ROW_DONE, "healthy (healthChecks)"},
+        {"Unknown", "applying: 1 of 1 done", "applying", ROW_WAITS,
+         "looked at last (healthChecks)"},
+        {"Unknown",
+         "applying: 1 of 1 done, waiting for apps/v1:Deployment:infra:db: Available: 0/1",
+         "applying", ROW_BUSY, "Available: 0/1 (healthChecks)"},
+        {"False",
+         "healthChecks: 2 of 2 failed: apps/v1:Deployment:infra:db: not there; v1:Pod:shop:a: x",
+         "failed", ROW_FAILED, "not there (healthChecks)"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_free_ char *text = str_printf(
-            "{status: {results: [{id: 'v1:Namespace:shop', action: create, outcome: %s}, "
-            "{id: 'v1:ConfigMap:shop:a', action: create, outcome: %s}, "
-            "{id: 'v1:ConfigMap:shop:b', action: create, outcome: pending%s}]}}",
-            cases[i].namespace_ended, cases[i].a, cases[i].b_started);
-        _cleanup_value_ const struct value *record = yaml(text);
+            "{metadata: {name: web, namespace: shop}, spec: {resources: [], healthChecks: "
+            "[{apiVersion: apps/v1, kind: Deployment, name: db, namespace: infra}]}, status: "
+            "{conditions: [{type: Ready, status: '%s', reason: X, message: '%s'}]}}",
+            cases[i].ready, cases[i].message);
+        _cleanup_free_ char *release = str_printf("{status: {phase: %s}}", cases[i].phase);
+        _cleanup_value_ const struct value *spec = yaml(text), *record = yaml(release);
         _cleanup_(rows_done) struct rows rows;
 
         rows_init(&rows, spec, record);
-        EXPECT_STR(rows.items[1].text, cases[i].a_text, text);
-        EXPECT_STR(rows.items[1].waits_by, cases[i].a_by, text);
-        EXPECT_STR(rows.items[2].waits_by, cases[i].b_by, text);
+        EXPECT_INT(rows.count, 1, text);
+        EXPECT_STR(rows.items[0].name, "Deployment/db in infra", text);
+        EXPECT_INT(rows.items[0].state, cases[i].state, text);
+        EXPECT_STR(rows.items[0].text, cases[i].text, text);
     }
 }
 
@@ -377,7 +397,7 @@ static void what_to_do_next_is_of_this_program(void)
 SUITE(cli_views, TEST(ids_are_shortened), TEST(ages_are_kubectls),
       TEST(specs_stand_as_their_conditions_say), TEST(a_change_that_nobody_saw_is_told),
       TEST(rows_say_what_each_waits_for), TEST(rows_say_by_what_each_waits),
-      TEST(rows_of_failures_say_why), TEST(plans_are_shown), TEST(hostile_plans_are_harmless),
-      TEST(long_values_are_cut_between_characters), TEST(changes_of_a_plan_are_counted),
-      TEST(grants_are_read_from_the_operators_offers), TEST(owners_from_git_are_known),
-      TEST(what_to_do_next_is_of_this_program))
+      TEST(rows_are_of_health_checks_too), TEST(rows_of_failures_say_why), TEST(plans_are_shown),
+      TEST(hostile_plans_are_harmless), TEST(long_values_are_cut_between_characters),
+      TEST(changes_of_a_plan_are_counted), TEST(grants_are_read_from_the_operators_offers),
+      TEST(owners_from_git_are_known), TEST(what_to_do_next_is_of_this_program))

@@ -59,6 +59,7 @@ struct fixture {
     struct fake_runtime fake;
     struct runtime deaf, *runtimes[2];
     struct desk *desk;
+    bool is_whole;
     unsigned n_queued;
 };
 
@@ -107,7 +108,8 @@ static void begin(struct fixture *fixture)
 {
     struct desk_rest rest;
 
-    *fixture = (struct fixture){.fake = {.base = {&fake_ops}}, .deaf = {&deaf_ops}};
+    *fixture =
+        (struct fixture){.fake = {.base = {&fake_ops}}, .deaf = {&deaf_ops}, .is_whole = true};
     fixture->runtimes[0] = &fixture->deaf;
     fixture->runtimes[1] = &fixture->fake.base;
     fake_clock_init(&fixture->clock);
@@ -130,7 +132,7 @@ static void expect_rest(struct fixture *fixture, int64_t after, const char *note
 {
     int64_t is = -1;
 
-    if (!desk_is_at_rest(fixture->desk, KEY, &is))
+    if (!desk_is_at_rest(fixture->desk, KEY, fixture->is_whole, &is))
         is = -1;
     EXPECT_INT(is, after, note);
 }
@@ -184,6 +186,11 @@ static void what_is_not_followed(struct fixture *fixture)
     reconcile(fixture, &rest);
 }
 
+static void a_source_that_nobody_watches(struct fixture *fixture)
+{
+    fixture->is_whole = false;
+}
+
 static void a_change_meanwhile(struct fixture *fixture)
 {
     const struct desk_rest rest = a_rest(fixture);
@@ -207,6 +214,7 @@ static void is_ended(void)
         {"a following that is not whole yet", a_beginning},
         {"an operation that did not end well", an_operation},
         {"something that is not followed", what_is_not_followed},
+        {"a source that nobody watches", a_source_that_nobody_watches},
         {"a change during the operation", a_change_meanwhile},
     };
 
@@ -261,6 +269,26 @@ static void drift_may_have_to_wait(void)
     end(&fixture);
 }
 
+static void what_ignores_drift_rests_until_it_changes(void)
+{
+    struct fixture fixture;
+    struct desk_entry *entry;
+
+    begin(&fixture);
+    entry = enter(&fixture);
+    desk_unfollow(entry);
+    desk_set_rest(entry, &(struct desk_rest){.ignores_drift = true, .interval = INTERVAL});
+    desk_leave(entry);
+    fixture.clock.monotonic += 10 * VERIFY_IN;
+    expect_rest(&fixture, INTERVAL, "nothing is verified");
+    fixture.is_whole = false;
+    expect_rest(&fixture, -1, "its sources are to be read");
+    fixture.is_whole = true;
+    show(&fixture, 2);
+    expect_rest(&fixture, -1, "it changed");
+    end(&fixture);
+}
+
 static void tells_what_is_not_whole(void)
 {
     struct fixture fixture;
@@ -283,4 +311,4 @@ static void tells_what_is_not_whole(void)
 
 SUITE(desk_following, TEST(rests_until_its_values_are_verified), TEST(is_ended),
       TEST(drift_that_does_not_end_is_looked_at_each_second), TEST(drift_may_have_to_wait),
-      TEST(tells_what_is_not_whole))
+      TEST(what_ignores_drift_rests_until_it_changes), TEST(tells_what_is_not_whole))

@@ -647,7 +647,7 @@ static void what_is_approved_is_reserved(void)
     EXPECT_INT(attempt_open(attempt, &config, NULL, NULL), 0, "without an approved plan");
     before = attempt->reservation.bytes;
     attempt_end(attempt);
-    config.approved = attempt->approved = approved_plan_new(plan, "k", 1);
+    config.approved = attempt->apply.approved = approved_plan_new(plan, "k", 1);
     EXPECT_INT(attempt_open(attempt, &config, NULL, NULL), 0, "with one");
     EXPECT(attempt->reservation.bytes >= before + 1000 * sizeof(struct digest_halves),
            "its steps count");

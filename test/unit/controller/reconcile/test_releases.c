@@ -93,12 +93,12 @@ static int write(struct scene *scene, struct release *release, enum release_phas
 {
     static const struct verdict verdict = {"True", "ReconciliationSucceeded", "done",
                                            PROGRESS_SETTLED, NULL};
-    struct release_report report = {.phase = phase,
-                                    .results = results,
-                                    .verdict = release_phase_is_terminal(phase) ? &verdict : NULL};
+    struct outcome outcome = {.phase = phase, .results = results};
 
+    if (release_phase_is_terminal(phase))
+        outcome.verdict = verdict;
     err_clear(&scene->error);
-    return release_write(&scene->context, &subject, release, &report, &scene->error);
+    return release_write(&scene->context, &subject, release, &outcome, &scene->error);
 }
 
 /* ---- Beginning and finding ---- */
@@ -264,7 +264,7 @@ static void one_that_failed_does_not_reconcile(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         static const struct verdict verdict = {"False", "KindNotFound", "it is not there",
                                                PROGRESS_RECONCILING, NULL};
-        const struct release_report report = {.phase = rows[i].phase, .verdict = &verdict};
+        const struct outcome outcome = {.phase = rows[i].phase, .verdict = verdict};
         _cleanup_(release_free_p) struct release *release = NULL;
         const char *note = release_phase_name(rows[i].phase);
         const struct value *conditions;
@@ -274,9 +274,9 @@ static void one_that_failed_does_not_reconcile(void)
         release = make(&fixture, RELEASE_APPLY, 1);
         EXPECT_INT(write(&fixture.scene, release, PHASE_PREVIEWING, NULL), 0, note);
         EXPECT_INT(write(&fixture.scene, release, PHASE_APPLYING, NULL), 0, note);
-        EXPECT_INT(
-            release_write(&fixture.scene.context, &subject, release, &report, &fixture.scene.error),
-            0, fixture.scene.error.message);
+        EXPECT_INT(release_write(&fixture.scene.context, &subject, release, &outcome,
+                                 &fixture.scene.error),
+                   0, fixture.scene.error.message);
         conditions = value_get(release->status, "conditions");
         EXPECT(conditions_find(conditions, rows[i].expected), note);
         EXPECT_STR(value_get_string(conditions_find(conditions, "Finished"), "status"),

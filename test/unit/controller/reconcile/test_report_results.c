@@ -142,6 +142,33 @@ static void tells_outcomes(void)
     }
 }
 
+static void tells_what_each_waits_for(void)
+{
+    static const struct {
+        enum operation_wait by;
+        const char *shown;
+    } rows[] = {
+        {WAIT_DEPENDS_ON, "dependsOn"},
+        {WAIT_REFERENCE, "reference"},
+        {WAIT_KIND, "kind"},
+        {WAIT_DELETION, "deletion"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text =
+            str_printf("{\"id\":\"a\",\"action\":\"create\",\"outcome\":\"pending\","
+                       "\"waitsFor\":{\"id\":\"b\",\"by\":\"%s\"}}",
+                       rows[i].shown);
+        struct one one;
+
+        one_init(&one, PLAN_CREATE, PLAN_CREATE);
+        one.result.status = RESULT_PENDING;
+        one.result.waits_for = "b";
+        one.result.waits_by = rows[i].by;
+        expect_shown(&one, NULL, text, rows[i].shown);
+    }
+}
+
 /* All ids, and the fields of as many as there is room for. */
 static void fields_give_way_to_ids(void)
 {
@@ -211,4 +238,5 @@ static void counts_bytes_as_they_are_stored(void)
 
 SUITE(report_results, TEST(counts_the_fields_that_were_not_kept),
       TEST(takes_fields_from_before_a_restart), TEST(says_whether_a_forgotten_object_stays),
-      TEST(tells_outcomes), TEST(fields_give_way_to_ids), TEST(counts_bytes_as_they_are_stored))
+      TEST(tells_outcomes), TEST(tells_what_each_waits_for), TEST(fields_give_way_to_ids),
+      TEST(counts_bytes_as_they_are_stored))

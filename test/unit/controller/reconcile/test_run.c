@@ -75,11 +75,11 @@ static void goes_on_only_with_a_finalizer(void)
 
 static int fail(struct run *run, const struct error *failure, struct error *error)
 {
-    return run_write_status(run, &(struct run_status){.verdict = verdict_of_error(failure, false)},
+    return run_write_status(run, &(struct outcome){.verdict = verdict_of_error(failure, false)},
                             error);
 }
 
-static const struct run_status done = {
+static const struct outcome done = {
     .verdict = {"True", "ReconciliationSucceeded", "done", PROGRESS_SETTLED, "True"},
     .attempted = 2,
     .applied = 2,
@@ -115,7 +115,7 @@ static void what_was_said_quietly_can_be_told_later(void)
 {
     static const struct fake_step step = PUT(200, ANSWER);
     _cleanup_value_ const struct value *event = NULL;
-    struct run_status quiet = done, untold = done;
+    struct outcome quiet = done, untold = done;
     struct scene scene;
     struct run run;
 
@@ -272,9 +272,9 @@ static void replace_object(struct run *run, const char *text)
 static void says_at_its_end_which_request_it_has_handled(void)
 {
     static const struct fake_step steps[] = {PUT(200, ANSWER), PUT(200, ANSWER), PUT(200, ANSWER)};
-    struct run_status progress = {
+    struct outcome progress = {
         .verdict = {"Unknown", "Progressing", "applying", PROGRESS_RECONCILING, NULL}};
-    struct run_status ended = done;
+    struct outcome ended = done;
     struct scene scene;
     struct run run;
 
@@ -362,7 +362,7 @@ static void gives_what_may_heal_as_long_as_timeout(void)
     err_set(&failure, ERR_INVALID, "NamespaceNotFound", "it is not there");
     scene.clock.now = INT64_C(1767323045000);
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct run_status status = done;
+        struct outcome status = done;
 
         scene.clock.now += rows[i].after;
         run.subject.generation = rows[i].generation;

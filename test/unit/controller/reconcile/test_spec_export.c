@@ -348,6 +348,48 @@ static void what_has_not_changed_is_not_made_again(void)
     }
 }
 
-SUITE(spec_export, TEST(a_large_file_needs_a_slot),
+/* What may exist and is not in the file is named; a file from which State may be restored stays. */
+static void says_what_the_file_lacks(void)
+{
+    static const struct fake_step steps[] = {
+        {.expect = "GET " SECRETS "/", .status = 404, .body = NONE("db")},
+        {.expect = "POST " SECRETS, .status = 201, .body = SECRET("db")}};
+    static const struct {
+        const char *note;
+        enum record_status status;
+        int64_t lost;
+        const char *reason, *message;
+    } rows[] = {
+        {"nothing", RECORD_APPLIED, 0, "Written", "Secret \"db\" has the state file"},
+        {"a creation in doubt", RECORD_CREATING, 0, "Written",
+         "Secret \"db\" has the state file, without \"a:b:c:e\": it is not known if that was "
+         "created"},
+        {"State lost", RECORD_CREATING, 3, "StateLost",
+         "terraformState.to: Secret \"db\": it is left as it is until it is settled what became of "
+         "\"a:b:c:e\", of which State has lost what it knew"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_value_ const struct value *memory = make_memory();
+        _cleanup_(record_unref_p) const struct record *record =
+            record_new(&(struct record){.id = "a:b:c:e",
+                                        .type = "Terraform",
+                                        .memory = memory,
+                                        .status = rows[i].status,
+                                        .lost_revision = rows[i].lost});
+        struct stage stage;
+
+        stage_begin(&stage, "db", steps, rows[i].lost ? 0 : 2);
+        EXPECT_INT(ledger_land(stage.state.ledger, &(struct ledger_change){.put = record}, 1,
+                               LEDGER_NOW, NULL),
+                   0, rows[i].note);
+        EXPECT_INT(spec_export(&stage.run, stage.state.ledger, false, NULL), 0, rows[i].note);
+        EXPECT_STR(stage.run.written.reason, rows[i].reason, rows[i].note);
+        EXPECT_STR(stage.run.written.message, rows[i].message, rows[i].note);
+        stage_end(&stage);
+    }
+}
+
+SUITE(spec_export, TEST(says_what_the_file_lacks), TEST(a_large_file_needs_a_slot),
       TEST(the_secret_of_an_earlier_spec_is_left_alone), TEST(a_new_secret_has_labels_by_its_name),
       TEST(what_has_not_changed_is_not_made_again), TEST(the_lock_is_looked_at))

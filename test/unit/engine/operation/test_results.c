@@ -114,6 +114,8 @@ static void tells_what_it_waits_for(void)
     EXPECT(results.items[1].status == RESULT_PENDING && !results.items[1].is_waiting &&
                !results.items[1].started,
            "b is not begun");
+    EXPECT_STR(results.items[1].waits_for, "v1:ConfigMap:team:a", "but waits for a");
+    EXPECT(!results.items[0].waits_for && !results.items[2].waits_for, "as no other does");
     EXPECT_INT(results.items[2].status, RESULT_SUCCEEDED, "c");
     operation_results_done(&results);
     stage.world.pace = FAKE_CLOCK_JUMPS;
@@ -121,6 +123,61 @@ static void tells_what_it_waits_for(void)
     EXPECT_INT(run_count_ended(&run), 3, "all");
     EXPECT(!operation_waits_for(run.operation, waits_for, sizeof(waits_for), NULL), "for nothing");
     EXPECT_INT(run_end(&run), ERR_TIMEOUT, "timed out");
+}
+
+static struct operation_result result_of(const struct operation_results *results, const char *id)
+{
+    for (size_t i = 0; i < results->count; i++)
+        if (str_equal(results->items[i].change->id, id))
+            return results->items[i];
+    return (struct operation_result){0};
+}
+
+/* Why one comes after another, while the first of them is not healthy, or not gone. */
+static void tells_why_it_waits(void)
+{
+    static const struct {
+        const char *note, *applied, *spec; /* NULL: all goes */
+        const char *slow, *id, *waits_for;
+        enum operation_wait by;
+    } cases[] = {
+        {"written", NULL, "a=1 b=1:a", "a", "v1:ConfigMap:team:b", "v1:ConfigMap:team:a",
+         WAIT_DEPENDS_ON},
+        {"both", NULL, "a=1 b@a:a", "a", "v1:ConfigMap:team:b", "v1:ConfigMap:team:a",
+         WAIT_DEPENDS_ON},
+        {"reference", NULL, "a=1 b@a", "a", "v1:ConfigMap:team:b", "v1:ConfigMap:team:a",
+         WAIT_REFERENCE},
+        {"kind", NULL, "+b=1 Namespace/space", "space", "v1:ConfigMap:space:b",
+         "v1:Namespace:space", WAIT_KIND},
+        {"deletion", "a=1 b=1:a", NULL, "b", "v1:ConfigMap:team:a", "v1:ConfigMap:team:b",
+         WAIT_DELETION},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_stage_ struct stage stage;
+        struct operation_results results;
+        struct operation_result result;
+        struct run run;
+
+        stage_init(&stage);
+        if (cases[i].applied)
+            EXPECT_INT(stage_apply(&stage, cases[i].applied), 0, stage.error.message);
+        stage.world.pace = FAKE_CLOCK_STANDS;
+        fake_fault(&stage.objects, cases[i].slow, cases[i].spec ? FAKE_UNHEALTHY : FAKE_STUCK);
+        stage_begin_process(&stage);
+        run_begin(&run, &stage);
+        run_plan(&run, cases[i].spec);
+        run_apply(&run);
+        EXPECT(run_await(&run, OPERATION_PARKED), cases[i].note);
+        operation_results(run.operation, &results);
+        result = result_of(&results, cases[i].id);
+        EXPECT_STR(result.waits_for, cases[i].waits_for, cases[i].note);
+        EXPECT_INT(result.waits_by, cases[i].by, cases[i].note);
+        operation_results_done(&results);
+        run_cancel(&run, "enough");
+        run_end(&run);
+        stage_end_process(&stage);
+    }
 }
 
 /* A message may end in a command: failures are named whole, or not at all. */
@@ -295,7 +352,7 @@ static void tells_nothing_of_what_was_told(void)
 }
 
 SUITE(operation_results, TEST(results_tell_of_each), TEST(warnings_are_told),
-      TEST(warnings_of_deletions_are_told), TEST(tells_what_it_waits_for),
+      TEST(warnings_of_deletions_are_told), TEST(tells_what_it_waits_for), TEST(tells_why_it_waits),
       TEST(names_failures_whole), TEST(an_id_that_reads_like_text_is_quoted),
       TEST(hints_are_below_all_failures), TEST(tells_what_was_done),
       TEST(tells_what_was_done_though_the_answer_is_lost), TEST(tells_what_was_done_before_a_kill),

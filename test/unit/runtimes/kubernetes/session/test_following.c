@@ -245,6 +245,47 @@ static void a_refused_watch_says_so(void)
     call_end(&call);
 }
 
+/* 401 for a watch that was granted before. is_elsewhere: as in a cluster that the Spec chose. */
+static int times_told_of_a_refused_token(bool is_elsewhere)
+{
+    static const struct fake_step steps[] = {
+        DISCOVERY,
+        LISTED(META_OF("a", AT("5") FIELDS(OURS, WHOLE))),
+        {.expect = "GET " MAPS SELECTED, .status = 401, .repeat = true}};
+    const struct record *a = record_of(MAP("a"), "u-a", WHOLE);
+    _cleanup_value_ const struct value *attributes = NULL;
+    struct follow_place place;
+    struct followed *followed;
+    struct follower web;
+    struct error why = {0};
+    struct call call;
+
+    begin(&call, steps, ARRAY_SIZE(steps));
+    follow(&web, &call, "web");
+    followed = (struct followed *)web.following;
+    place = (struct follow_place){.client = web.session->cluster.client,
+                                  .field_manager = web.session->field_manager,
+                                  .ref = ref_of(web.session, MAP("a"), &attributes),
+                                  .is_elsewhere = is_elsewhere,
+                                  .keep = web.session};
+    followed_settle_begins(followed);
+    followed_settle(followed, &place, a);
+    followed_settle_ends(followed);
+    EXPECT(fake_server_wait(call.stage.harness.server, ARRAY_SIZE(steps) + 1), "it is tried again");
+    EXPECT(is_in_state(&web, FOLLOWING_BROKEN, &why), "it does not work");
+    EXPECT_INT(why.code, ERR_UNAUTHENTICATED, why.message);
+    unfollow(&web);
+    record_unref(a);
+    call_end(&call);
+    return atomic_load(&web.count);
+}
+
+static void a_cluster_that_knows_us_no_more_is_looked_at(void)
+{
+    EXPECT_INT(times_told_of_a_refused_token(true), 1, "once, at once");
+    EXPECT_INT(times_told_of_a_refused_token(false), 0, "not all Specs of the own cluster");
+}
+
 static void watches_are_bounded(void)
 {
     static const struct fake_step steps[] = {DISCOVERY, {.status = 503, .repeat = true}};
@@ -386,6 +427,7 @@ static void watches_come_and_go_with_what_is_followed(void)
 }
 
 SUITE(kube_following, TEST(drift_is_told_to_its_spec), TEST(drift_of_one_object),
-      TEST(what_nobody_touched_is_known), TEST(a_refused_watch_says_so), TEST(watches_are_bounded),
+      TEST(what_nobody_touched_is_known), TEST(a_refused_watch_says_so),
+      TEST(a_cluster_that_knows_us_no_more_is_looked_at), TEST(watches_are_bounded),
       TEST(specs_of_one_object_are_bounded), TEST(followings_come_and_go_at_once),
       TEST(watches_come_and_go_with_what_is_followed))

@@ -1,6 +1,6 @@
 /* Which objects a Spec's status says that it owns. */
 #include "controller/reconcile/context.h"
-#include "controller/reconcile/report.h"
+#include "controller/reconcile/inventory.h"
 #include "engine/base/str.h"
 #include "engine/value/json.h"
 #include "runtimes/io/clock.h"
@@ -80,14 +80,14 @@ static void lists_what_exists(void)
     struct desk desk;
 
     desk_begin(&desk);
-    none = report_inventory(&context, desk.ledger);
+    none = inventory_value(&context, desk.ledger);
     expect_json(none, "{\"total\":0,\"entries\":[],\"omitted\":0}", "nothing");
     record(&desk, "b", RECORD_APPLIED, LASTS);
     record(&desk, "intent", RECORD_INTENT, LASTS);
     record(&desk, "a", RECORD_TAINTED, LASTS);
     record(&desk, "job", RECORD_APPLIED, REMOVES_ITSELF);
     record(&desk, "data", RECORD_APPLIED, ONLY_READ);
-    some = report_inventory(&context, desk.ledger);
+    some = inventory_value(&context, desk.ledger);
     expect_json(some,
                 "{\"total\":2,\"entries\":[{\"id\":\"a\",\"type\":\"Kubernetes\"},{\"id\":\"b\","
                 "\"type\":\"Kubernetes\"}],\"omitted\":0}",
@@ -101,8 +101,8 @@ static void bounds_the_inventory(void)
         const char *note;
         int n, id_bytes, listed;
     } rows[] = {
-        {"as many as are listed", REPORT_INVENTORY, 4, REPORT_INVENTORY},
-        {"more", REPORT_INVENTORY + 3, 4, REPORT_INVENTORY},
+        {"as many as are listed", INVENTORY_ENTRIES, 4, INVENTORY_ENTRIES},
+        {"more", INVENTORY_ENTRIES + 3, 4, INVENTORY_ENTRIES},
         {"long ids", 20, 1000, 16},
     };
 
@@ -116,7 +116,7 @@ static void bounds_the_inventory(void)
 
             record(&desk, id, RECORD_APPLIED, LASTS);
         }
-        inventory = report_inventory(&context, desk.ledger);
+        inventory = inventory_value(&context, desk.ledger);
         EXPECT_INT(value_int(value_get(inventory, "total"), -1), rows[i].n, rows[i].note);
         EXPECT_INT(value_count(value_get(inventory, "entries")), rows[i].listed, rows[i].note);
         EXPECT_INT(value_int(value_get(inventory, "omitted"), -1), rows[i].n - rows[i].listed,
@@ -133,14 +133,14 @@ static void lists_first_what_state_alone_knows(void)
     struct desk desk;
 
     desk_begin(&desk);
-    for (int n = 0; n < REPORT_INVENTORY; n++) {
+    for (int n = 0; n < INVENTORY_ENTRIES; n++) {
         _cleanup_free_ char *id = str_printf("%03d", n);
 
         record(&desk, id, RECORD_APPLIED, LASTS);
     }
     record_of(&desk, "Cloud", "y", RECORD_APPLIED, LASTS);
     record_of(&desk, "Cloud", "x", RECORD_APPLIED, LASTS);
-    inventory = report_inventory(&context, desk.ledger);
+    inventory = inventory_value(&context, desk.ledger);
     for (size_t i = 0; i < ARRAY_SIZE(firsts); i++)
         EXPECT_STR(value_get_string(value_at(value_get(inventory, "entries"), i), "id"), firsts[i],
                    "by id, of each kind");
@@ -148,5 +148,5 @@ static void lists_first_what_state_alone_knows(void)
     desk_end(&desk);
 }
 
-SUITE(report_inventory, TEST(lists_what_exists), TEST(bounds_the_inventory),
+SUITE(inventory, TEST(lists_what_exists), TEST(bounds_the_inventory),
       TEST(lists_first_what_state_alone_knows))

@@ -1,0 +1,18 @@
+/*
+ * status.inventory of a Spec: the objects that State knows.
+ */
+#ifndef CONTROLLER_RECONCILE_INVENTORY_H
+#define CONTROLLER_RECONCILE_INVENTORY_H
+
+#include "controller/reconcile/context.h"
+
+/* Resources that a Spec's inventory names, and bytes. */
+#define INVENTORY_ENTRIES 100
+#define INVENTORY_BYTES   (16u << 10)
+
+/* Spec's {total, entries: [{id, type}], omitted}: the objects that exist, or may exist, by State,
+ * but for those that have done their work and remove themselves. First those that State alone knows
+ * (recall.h). */
+const struct value *inventory_value(const struct reconcile_context *context, struct ledger *ledger);
+
+#endif
