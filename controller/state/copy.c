@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "controller/state/copy_releases.h"
-#include "controller/state/names.h"
 #include "engine/base/str.h"
 #include "engine/state/codec.h"
 #include "engine/store/identity_document.h"
+#include "engine/store/names.h"
 #include "engine/store/store_error.h"
 #include "runtimes/seal/seal.h"
 

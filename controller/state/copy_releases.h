@@ -4,8 +4,8 @@
 #ifndef CONTROLLER_STATE_COPY_RELEASES_H
 #define CONTROLLER_STATE_COPY_RELEASES_H
 
-#include "controller/state/names.h"
 #include "controller/state/side.h"
+#include "engine/store/names.h"
 
 /* Of the Specs that `names` has documents of, and those that have Releases as documents. *count: is
  * added to. */

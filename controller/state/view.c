@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "controller/state/names.h"
 #include "engine/base/str.h"
 #include "engine/state/codec.h"
 #include "engine/store/identity_document.h"
+#include "engine/store/names.h"
 #include "engine/store/store_error.h"
 #include "engine/value/json.h"
 

@@ -20,6 +20,11 @@ static int digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+static int digit_of_url(char c)
+{
+    return digit(c >= 'a' && c <= 'f' ? (char)(c - 'a' + 'A') : c);
+}
+
 char *escape_read(const char *escaped, char mark, escape_is_plain *is_plain)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
@@ -56,4 +61,25 @@ void escape_url(struct buf *to, const char *text, bool keep_slashes)
 {
     escape_add(to, text, strlen(text), '%',
                keep_slashes ? is_unreserved_or_slash : escape_is_unreserved);
+}
+
+char *escape_url_read(const char *text, size_t length)
+{
+    _cleanup_buf_ struct buf to = BUF_INIT;
+
+    for (size_t i = 0; i < length; i++) {
+        int high, low;
+
+        if (text[i] != '%') {
+            buf_add_char(&to, text[i]);
+            continue;
+        }
+        high = i + 2 < length ? digit_of_url(text[i + 1]) : -1;
+        low = high >= 0 ? digit_of_url(text[i + 2]) : -1;
+        if (low < 0 || high + low == 0)
+            return NULL;
+        buf_add_char(&to, (char)(high * 16 + low));
+        i += 2;
+    }
+    return buf_take(&to);
 }

@@ -19,5 +19,8 @@ char *escape_read(const char *escaped, char mark, escape_is_plain *is_plain);
 bool escape_is_unreserved(char c);
 /* Adds a part of a URL: what is reserved (but /, if it separates) is escaped with %. */
 void escape_url(struct buf *to, const char *text, bool keep_slashes);
+/* A part of a URL that anybody has written: %XX, of digits in either case, is resolved; free().
+ * NULL: a % is followed by something else, or by 00. */
+char *escape_url_read(const char *text, size_t length);
 
 #endif

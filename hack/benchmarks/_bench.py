@@ -136,11 +136,11 @@ def sides(plane, *flags, others=(), warm=True):
 
 @contextmanager
 def running_sides(plane, wanted, flags=(), warm=True):
-    """Operators, of names and programs."""
+    """Operators, of names and programs, and flags that others do not have."""
     running = []
     try:
-        for name, binary in wanted:
-            running.append(Side(plane, name, binary, flags))
+        for name, binary, *more in wanted:
+            running.append(Side(plane, name, binary, [*flags, *more]))
         if warm:
             warm_up(running)
         yield running

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from _audit import SETTLED, audit_log, requests, size
-from _bench import OPERATOR, ROOT, Side, cluster, config_map, median, ratio, report, say, warm_up
+from _bench import OPERATOR, ROOT, cluster, median, ratio, report, running_sides, say
 from specs import COUNT, ROUNDS, create_all
 
 SERVERS = {"postgres": "KUSION_TEST_POSTGRES", "s3": "KUSION_TEST_S3"}
@@ -55,20 +55,11 @@ def many_specs(places, keys):
                                  for kind, variable in SERVERS.items()}}
     with cluster("--audit") as plane:
         log = audit_log(plane)
-        running = [Side(plane, kind, OPERATOR, more) for kind, more in flags.items()]
-        rounds = {side.name: [] for side in running}
-        try:
-            warm_up(running)
+        rounds = {kind: [] for kind in flags}
+        with running_sides(plane, [(kind, OPERATOR, *more) for kind, more in flags.items()]) as running:
             for number in range(ROUNDS):
                 for side in running if number % 2 else reversed(running):
                     rounds[side.name].append(run(side, number, log))
-        except BaseException:
-            for side in running:
-                side.show_log()
-            raise
-        finally:
-            for side in running:
-                side.stop()
     return {name: {key: median([one[key] for one in ones]) for key in ones[0]} for name, ones in rounds.items()}
 
 

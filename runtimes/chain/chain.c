@@ -12,6 +12,7 @@
 #define CREATE_ATTEMPTS  4 /* of a create that is not answered */
 #define PAUSE_MS         100
 #define LONGEST_PAUSE_MS 1000
+#define DAMAGED_HEAD     "its head is damaged, or of another version's format"
 #define NEWEST_ATTEMPTS  20 /* while the newest is deleted before it can be read */
 
 struct store_call chain_call(const struct chain_store *store, const struct store_call *call)
@@ -51,17 +52,20 @@ void chain_list_done(struct chain_list *list)
     *list = (struct chain_list){0};
 }
 
+void chain_list_add(struct chain_list *list, int64_t number)
+{
+    list->numbers = mem_grow(list->numbers, list->count, &list->capacity, sizeof(*list->numbers));
+    list->numbers[list->count++] = number;
+}
+
 static int on_key(void *arg, const char *key, int64_t modified, struct error *error)
 {
-    struct chain_list *list = arg;
     int64_t number;
     size_t length;
 
     (void)modified, (void)error;
-    if (!chain_key_parse(key, &number, &length))
-        return 0; /* not ours */
-    list->numbers = mem_grow(list->numbers, list->count, &list->capacity, sizeof(*list->numbers));
-    list->numbers[list->count++] = number;
+    if (chain_key_parse(key, &number, &length)) /* else it is not ours */
+        chain_list_add(arg, number);
     return 0;
 }
 
@@ -117,6 +121,19 @@ static void see_damage(struct chain_seen *seen, int64_t number, int64_t looked)
     *seen = (struct chain_seen){.number = number, .looked = looked, .is_damaged = true};
 }
 
+int chain_read_head(struct chain_store *store, const char *key, const struct store_call *call,
+                    struct object_head *ret, struct error *error)
+{
+    _cleanup_buf_ struct buf bytes;
+    int r;
+
+    buf_init(&bytes, OBJECT_BYTES);
+    r = store->objects->ops->get(store->objects, key, &bytes, call, error);
+    if (r == 0 && !object_head_parse(&bytes, ret))
+        r = chain_damaged(store, key, DAMAGED_HEAD, error);
+    return r;
+}
+
 /* What is wrong with the newest object of a list; NULL: nothing. */
 static const char *problem_of(const struct chain_list *list, const struct document_name *name,
                               const struct object_head *head)
@@ -137,8 +154,7 @@ static int read_object(struct chain_store *store, const struct document_name *na
 
     see_damage(ret_seen, newest_of(list), ret_seen->looked);
     if (!object_head_parse(bytes, head))
-        return chain_damaged(store, key, "its head is damaged, or of another version's format",
-                             error);
+        return chain_damaged(store, key, DAMAGED_HEAD, error);
     problem = problem_of(list, name, head);
     see(ret_seen, newest_of(list), ret_seen->looked, head);
     ret_seen->is_damaged = problem != NULL;
@@ -206,17 +222,13 @@ static void draw_id(char ret[ID_SIZE])
 static int is_written_by(struct chain_store *store, const char *key, const char *id,
                          const struct store_call *call, struct error *error)
 {
-    _cleanup_buf_ struct buf bytes;
     struct object_head head = {0};
-    int r;
+    int r = chain_read_head(store, key, call, &head, error);
 
-    buf_init(&bytes, OBJECT_BYTES);
-    r = store->objects->ops->get(store->objects, key, &bytes, call, error);
-    if (r < 0)
-        return r;
-    r = object_head_parse(&bytes, &head) && str_equal(head.id, id);
+    if (r == 0)
+        r = str_equal(head.id, id);
     object_head_done(&head);
-    return r;
+    return r == ERR_CORRUPT ? 0 : r;
 }
 
 static bool pause_before(const struct chain_store *store, unsigned attempt,
@@ -296,21 +308,12 @@ static int ask_newest(struct chain_store *store, const struct document_name *nam
                       const struct store_call *call, struct error *error)
 {
     _cleanup_free_ char *key = chain_key(prefix, newest);
-    _cleanup_buf_ struct buf bytes;
     struct object_head head = {0};
-    int r;
+    int r = chain_read_head(store, key, call, &head, error);
 
-    buf_init(&bytes, OBJECT_BYTES);
-    r = store->objects->ops->get(store->objects, key, &bytes, call, error);
-    if (r < 0)
-        return r;
-    if (!object_head_parse(&bytes, &head))
+    if (r == ERR_CORRUPT || (r == 0 && head.n_ancestors == ANCESTORS && !has_ancestor(&head, id)))
         r = unknown(name, error);
-    else if (has_ancestor(&head, id))
-        r = 0;
-    else if (head.n_ancestors == ANCESTORS)
-        r = unknown(name, error);
-    else
+    else if (r == 0 && !has_ancestor(&head, id))
         r = conflict(name, error);
     object_head_done(&head);
     return r;

@@ -57,12 +57,6 @@ static int read_keys(struct chain_store *store, const char *prefix, const struct
     return r;
 }
 
-static void add_number(struct chain_list *list, int64_t number)
-{
-    list->numbers = mem_grow(list->numbers, list->count, &list->capacity, sizeof(*list->numbers));
-    list->numbers[list->count++] = number;
-}
-
 /* The next chain of the sorted keys, from *at on. False: there is none. Numbers have one width, so
  * that they ascend. */
 static bool next_chain(const struct keys *keys, size_t *at, struct chain *ret)
@@ -81,7 +75,7 @@ static bool next_chain(const struct keys *keys, size_t *at, struct chain *ret)
             break;
         if (!ret->prefix)
             ret->prefix = str_new_n(found->key, length);
-        add_number(&ret->list, number);
+        chain_list_add(&ret->list, number);
         if (found->modified > ret->modified)
             ret->modified = found->modified;
     }
@@ -102,16 +96,10 @@ static int read_name(struct chain_store *store, const struct chain *chain,
 {
     _cleanup_free_ char *key = chain_key(chain->prefix, chain->list.numbers[chain->list.count - 1]);
     _cleanup_free_ char *prefix = NULL;
-    _cleanup_buf_ struct buf bytes;
-    int r;
+    int r = chain_read_head(store, key, call, ret, error);
 
-    buf_init(&bytes, OBJECT_BYTES);
-    r = store->objects->ops->get(store->objects, key, &bytes, call, error);
     if (r < 0)
         return r;
-    if (!object_head_parse(&bytes, ret))
-        return chain_damaged(store, key,
-                             "its head is damaged: it does not say which document it is", error);
     prefix = chain_prefix(&ret->name.name);
     if (!str_equal(prefix, chain->prefix))
         return chain_damaged(store, key, "it is damaged: it is of another document", error);
@@ -181,16 +169,13 @@ static int forget_tombstone(struct chain_store *store, const struct chain *chain
                             const struct store_call *call, struct error *error)
 {
     _cleanup_free_ char *key = chain_key(chain->prefix, chain->list.numbers[0]);
-    _cleanup_buf_ struct buf bytes;
     struct object_head head = {0};
     struct error problem = {0};
-    int r;
+    int r = chain_read_head(store, key, call, &head, &problem);
 
-    buf_init(&bytes, OBJECT_BYTES);
-    r = store->objects->ops->get(store->objects, key, &bytes, call, &problem);
     if (r < 0)
-        return r == ERR_NOT_FOUND ? 0 : err_copy(error, &problem);
-    if (object_head_parse(&bytes, &head) && head.is_removed && is_old(store, head.written)) {
+        return r == ERR_NOT_FOUND || r == ERR_CORRUPT ? 0 : err_copy(error, &problem);
+    if (head.is_removed && is_old(store, head.written)) {
         if (!head.is_closed)
             r = chain_close(store, &head, chain->prefix, call, &problem);
         if (r == 0)
@@ -229,6 +214,15 @@ static int tidy_kind(struct chain_store *store, enum document_kind kind,
     return r;
 }
 
+static int prune_kind(struct chain_store *store, enum document_kind kind,
+                      const struct store_call *given, struct error *error)
+{
+    const struct store_call call = chain_call(store, given);
+    _cleanup_free_ char *folder = chain_folder(kind, NULL);
+
+    return store->objects->ops->prune(store->objects, folder, &call, error);
+}
+
 static int tidy_unfinished(struct chain_store *store, const struct store_call *call,
                            struct error *error)
 {
@@ -249,5 +243,9 @@ int chain_tidy(struct store *base, const struct store_call *given, struct error 
 
     for (int kind = 0; r == 0 && kind < DOCUMENT_KINDS; kind++)
         r = tidy_kind(store, (enum document_kind)kind, &call, error);
-    return r == 0 ? tidy_unfinished(store, &call, error) : r;
+    if (r == 0)
+        r = tidy_unfinished(store, &call, error);
+    for (int kind = 0; r == 0 && store->objects->ops->prune && kind < DOCUMENT_KINDS; kind++)
+        r = prune_kind(store, (enum document_kind)kind, given, error);
+    return r;
 }

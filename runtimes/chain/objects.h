@@ -67,6 +67,10 @@ struct object_ops {
     /* All objects whose keys begin with the prefix, which may end within a segment; in no order. */
     int (*list)(struct objects *objects, const char *prefix, objects_on_key *fn, void *arg,
                 const struct store_call *call, struct error *error);
+    /* Removes folders that are empty, below one ("v1/state/") that stays. NULL where there are
+     * none. To be called by one thread; others may create meanwhile. */
+    int (*prune)(struct objects *objects, const char *folder, const struct store_call *call,
+                 struct error *error);
     /* The place of a key, for messages: "s3://bucket/prefix/v1/…"; free(). */
     char *(*describe)(struct objects *objects, const char *key);
 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/buf.h"
+#include "engine/base/escape.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -46,37 +47,6 @@ static bool is_path(const char *path)
     return !*path;
 }
 
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* NULL: it is not escaped as it should be. */
-static char *unescape(const char *text, size_t length)
-{
-    _cleanup_buf_ struct buf to = BUF_INIT;
-
-    for (size_t i = 0; i < length; i++) {
-        int high, low;
-
-        if (text[i] != '%') {
-            buf_add_char(&to, text[i]);
-            continue;
-        }
-        high = i + 2 < length ? digit(text[i + 1]) : -1;
-        low = high >= 0 ? digit(text[i + 2]) : -1;
-        if (low < 0 || high + low == 0)
-            return NULL;
-        buf_add_char(&to, (char)(high * 16 + low));
-        i += 2;
-    }
-    return buf_take(&to);
-}
-
 static int unknown_option(const char *text, const char *name, size_t length,
                           const char *const *options, size_t n_options, struct error *error)
 {
@@ -104,7 +74,7 @@ static int parse_option(const char *text, const char *at, size_t length, const c
     if (ret->values[i])
         return refuse(text, "an option is given twice", error);
     if (name_length < length)
-        ret->values[i] = unescape(at + name_length + 1, length - name_length - 1);
+        ret->values[i] = escape_url_read(at + name_length + 1, length - name_length - 1);
     if (!ret->values[i] || !*ret->values[i])
         return refuse(text, "an option has no value, or one that is not percent-encoded", error);
     return 0;

@@ -90,6 +90,7 @@ struct chain_list {
     size_t count, capacity;
 };
 void chain_list_done(struct chain_list *list);
+void chain_list_add(struct chain_list *list, int64_t number);
 int chain_list_read(struct chain_store *store, const char *prefix, const struct store_call *call,
                     struct chain_list *ret, struct error *error);
 
@@ -117,6 +118,9 @@ int chain_read_newest(struct chain_store *store, const struct document_name *nam
                       const char *prefix, const struct store_call *call,
                       struct chain_seen *ret_seen, struct buf *ret_bytes,
                       struct object_head *ret_head, struct error *error);
+/* Of one object. ERR_CORRUPT: its head is damaged; the errors of a get. */
+int chain_read_head(struct chain_store *store, const char *key, const struct store_call *call,
+                    struct object_head *ret, struct error *error);
 /* Creates the next object after *seen, which is then seen. document: NULL for a tombstone.
  * *ret_list: the chain after it, which chain_purge() takes. */
 int chain_extend(struct chain_store *store, const struct document_name *name, const char *prefix,

@@ -46,7 +46,7 @@ static int check_winner(struct chain_store *store, const char *key, const struct
                         const struct store_call *call, struct error *error)
 {
     struct objects *objects = store->objects;
-    _cleanup_buf_ struct buf there;
+    _cleanup_buf_ struct buf there = BUF_INIT;
     struct error problem = {0};
     int r = objects->ops->create(objects, key, &winner->bytes, call, &problem);
 

@@ -149,9 +149,10 @@ static const struct {
     int status, code;
     const char *reason;
 } statuses[] = {
-    {401, ERR_FORBIDDEN, "StoreRefused"}, {403, ERR_FORBIDDEN, "StoreRefused"},
-    {408, ERR_UNAVAILABLE, "StoreBusy"},  {413, ERR_TOO_LARGE, "StoreFull"},
-    {423, ERR_UNAVAILABLE, "StoreBusy"},  {429, ERR_UNAVAILABLE, "StoreBusy"},
+    {207, ERR_UNAVAILABLE, "StoreBusy"},  {401, ERR_FORBIDDEN, "StoreRefused"},
+    {403, ERR_FORBIDDEN, "StoreRefused"}, {408, ERR_UNAVAILABLE, "StoreBusy"},
+    {413, ERR_TOO_LARGE, "StoreFull"},    {423, ERR_UNAVAILABLE, "StoreBusy"},
+    {424, ERR_UNAVAILABLE, "StoreBusy"},  {429, ERR_UNAVAILABLE, "StoreBusy"},
     {507, ERR_UNAVAILABLE, "StoreFull"},
 };
 

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/random.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +11,7 @@
 #include "engine/store/store_error.h"
 #include "runtimes/file/private.h"
 #include "runtimes/io/close.h"
+#include "runtimes/io/random.h"
 #include "runtimes/io/write.h"
 
 #define READ_BYTES (64u << 10)
@@ -117,9 +118,8 @@ int file_make_folders(const char *path, unsigned levels, struct error *error)
 
 void file_draw_id(char ret[ID_SIZE])
 {
-    uint64_t number = 0;
+    uint64_t number;
 
-    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-        abort();
+    random_fill(&number, sizeof(number));
     snprintf(ret, ID_SIZE, "%016" PRIx64, number);
 }

@@ -4,18 +4,27 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
+void random_fill(void *bytes, size_t length)
+{
+    char *at = bytes;
+
+    while (length) {
+        ssize_t drawn = getrandom(at, length, 0);
+
+        if (drawn < 0 && errno != EINTR)
+            abort();
+        if (drawn > 0) {
+            at += drawn;
+            length -= (size_t)drawn;
+        }
+    }
+}
+
 static uint64_t random_word(void)
 {
     uint64_t word;
-    ssize_t length;
 
-    /* getrandom() returns so few bytes whole or not at all; a signal may interrupt it before the
-     * pool is ready. */
-    do
-        length = getrandom(&word, sizeof(word), 0);
-    while (length < 0 && errno == EINTR);
-    if (length != (ssize_t)sizeof(word))
-        abort();
+    random_fill(&word, sizeof(word));
     return word;
 }
 

@@ -241,12 +241,27 @@ static int next_result(struct postgres_connection *connection, const struct post
     return 0;
 }
 
+static int not_expected(const struct postgres_connection *connection, const char *doing,
+                        struct error *error)
+{
+    return err_set(error, ERR_INTERNAL, "UnexpectedAnswer",
+                   "%s: %s: the server sent what is no answer to it", connection->place->shown,
+                   doing);
+}
+
+static bool is_copy(ExecStatusType status)
+{
+    return status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH;
+}
+
 /* Reads the results up to the pipeline's end. *ret: the last one that is no error; *ret_failed: the
  * first that is one. */
 static int receive_all(struct postgres_connection *connection, const struct postgres_wait *wait,
                        const char *doing, PGresult **ret, PGresult **ret_failed,
                        struct error *error)
 {
+    bool was_end = false; /* of a statement's results */
+
     for (;;) {
         PGresult *result = NULL;
         int r = next_result(connection, wait, doing, &result, error);
@@ -270,7 +285,16 @@ static int receive_all(struct postgres_connection *connection, const struct post
             return *ret_failed
                        ? postgres_result_error(*ret_failed, doing, connection->place->shown, error)
                        : connection_error(connection, doing, error);
+        /* libpq gives such results for ever, without waiting. */
+        if (is_copy(status) || (was_end && !result))
+            return not_expected(connection, doing, error);
+        was_end = !result;
     }
+}
+
+static bool has_columns(const PGresult *result, const struct postgres_statement *statement)
+{
+    return result && (!statement->columns || PQnfields(result) == statement->columns);
 }
 
 int postgres_run(struct postgres_connection *connection, const struct postgres_wait *wait,
@@ -282,6 +306,8 @@ int postgres_run(struct postgres_connection *connection, const struct postgres_w
 
     if (r == 0)
         r = receive_all(connection, wait, doing, &result, &failed, error);
+    if (r == 0 && !failed && !has_columns(result, &statements[count - 1]))
+        r = not_expected(connection, doing, error);
     if (r < 0)
         connection->is_broken = true;
     else if (failed)

@@ -17,7 +17,8 @@
 
 struct postgres_statement {
     const char *sql;
-    int count; /* of parameters */
+    int columns; /* of its result; 0: none is read */
+    int count;   /* of parameters */
     const char *values[POSTGRES_MAX_PARAMETERS];
     int lengths[POSTGRES_MAX_PARAMETERS];
     int is_binary[POSTGRES_MAX_PARAMETERS]; /* 0: text, terminated */
@@ -43,7 +44,7 @@ int postgres_connect(const struct postgres_place *place, const struct postgres_w
 void postgres_disconnect(struct postgres_connection *connection); /* accepts NULL */
 
 /* Runs statements. *ret: the result of the last one, in binary format; PQclear(). ret may be NULL.
- * doing: for the message of an error. */
+ * doing: for the message of an error. ERR_INTERNAL UnexpectedAnswer: the answer is none to them. */
 int postgres_run(struct postgres_connection *connection, const struct postgres_wait *wait,
                  const struct postgres_statement *statements, size_t count, const char *doing,
                  PGresult **ret, struct error *error);

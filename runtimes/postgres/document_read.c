@@ -17,7 +17,7 @@
     " UNION ALL SELECT entry.number, NULL, NULL, NULL, entry.bytes, entry.bytes_sha256, NULL, " \
     "NULL"                                                                                      \
     " FROM document, kusion.entry WHERE entry.base = document.base ORDER BY number"
-enum column { NUMBER, VERSION, BASE, ENTRIES, BYTES, SHA256, SECRET, SECRET_SHA256 };
+enum column { NUMBER, VERSION, BASE, ENTRIES, BYTES, SHA256, SECRET, SECRET_SHA256, COLUMNS };
 
 #define DOING "reading kusion.document"
 
@@ -116,7 +116,7 @@ int postgres_document_read(struct postgres_document *file, const struct store_ca
                            struct document *ret, struct error *error)
 {
     struct postgres_store *store = (struct postgres_store *)file->base.store;
-    struct postgres_statement statement = {.sql = READ};
+    struct postgres_statement statement = {.sql = READ, .columns = COLUMNS};
     struct document document = DOCUMENT_INIT;
     PGresult *result = NULL;
     int r;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/buf.h"
+#include "engine/base/escape.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 
@@ -86,37 +86,6 @@ static int wrong(struct error *error, const char *what)
                    what);
 }
 
-static int hexadecimal(char c)
-{
-    const char *digits = "0123456789abcdef", *found = strchr(digits, c | 0x20);
-
-    return c && found ? (int)(found - digits) : -1;
-}
-
-/* %XX resolved; NULL: that is wrong. */
-static char *unescape(const char *text, size_t length)
-{
-    _cleanup_buf_ struct buf to = BUF_INIT;
-
-    for (size_t i = 0; i < length; i++) {
-        int high, low;
-
-        if (text[i] != '%') {
-            buf_add_char(&to, text[i]);
-            continue;
-        }
-        if (i + 2 >= length)
-            return NULL;
-        high = hexadecimal(text[i + 1]);
-        low = hexadecimal(text[i + 2]);
-        if (high < 0 || low < 0 || high + low == 0)
-            return NULL;
-        buf_add_char(&to, (char)(high * 16 + low));
-        i += 2;
-    }
-    return buf_take(&to);
-}
-
 static bool is_port(const char *text)
 {
     int64_t port;
@@ -142,7 +111,7 @@ static int parse_host(const char *text, size_t length, struct postgres_place *to
     }
     if (host == host_end)
         return wrong(error, "names no host");
-    to->host = unescape(host, (size_t)(host_end - host));
+    to->host = escape_url_read(host, (size_t)(host_end - host));
     if (colon)
         to->port = str_new_n(colon + 1, (size_t)(end - colon - 1));
     if (!to->host || (colon && (*colon != ':' || !is_port(to->port))))
@@ -164,7 +133,7 @@ static int parse_parameter(const char *text, size_t length, struct postgres_plac
         if (strlen(parameters[i].name) != name || memcmp(parameters[i].name, text, name) != 0)
             continue;
         free(*value);
-        *value = equals ? unescape(equals + 1, length - name - 1) : NULL;
+        *value = equals ? escape_url_read(equals + 1, length - name - 1) : NULL;
         return *value && **value ? 0 : wrong(error, "has a parameter without a value");
     }
     return err_set(error, ERR_INVALID, POSTGRES_ADDRESS_REASON,
@@ -202,7 +171,7 @@ static int parse(const char *text, struct postgres_place *to, struct error *erro
         return wrong(error, "names no user");
     if (memchr(text, ':', (size_t)(at - text)))
         return wrong(error, "has a password; write it to a file, and name that by passfile=FILE");
-    to->user = unescape(text, (size_t)(at - text));
+    to->user = escape_url_read(text, (size_t)(at - text));
     r = parse_host(at + 1, authority - (size_t)(at + 1 - text), to, error);
     if (r < 0)
         return r;
@@ -210,7 +179,7 @@ static int parse(const char *text, struct postgres_place *to, struct error *erro
     path = strcspn(database, "?");
     if (text[authority] != '/' || path == 0 || memchr(database, '/', path))
         return wrong(error, "names no database");
-    to->database = unescape(database, path);
+    to->database = escape_url_read(database, path);
     if (!to->user || !to->database)
         return wrong(error, "has a '%' without two hexadecimal digits");
     return parse_parameters(database + path + (database[path] == '?'), to, error);

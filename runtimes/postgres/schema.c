@@ -78,7 +78,7 @@ static int read_version(struct postgres_connection *connection, const struct pos
     if (r < 0 || PQntuples(found) == 0)
         return r;
     r = run(connection, wait, "SELECT version FROM kusion.schema_version", &result, error);
-    if (r == 0 && PQntuples(result) == 1) {
+    if (r == 0 && PQgetlength(result, 0, 0) == sizeof(uint32_t)) {
         uint32_t version;
 
         memcpy(&version, PQgetvalue(result, 0, 0), sizeof(version));

@@ -1,11 +1,11 @@
 #include "runtimes/postgres/store.h"
 
-#include <openssl/rand.h>
 #include <string.h>
 
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "runtimes/io/random.h"
 #include "runtimes/postgres/document.h"
 #include "runtimes/postgres/errors.h"
 
@@ -53,8 +53,7 @@ static void draw_uuid(char ret[POSTGRES_UUID_SIZE])
 {
     unsigned char b[16];
 
-    if (RAND_bytes(b, sizeof(b)) != 1)
-        abort();
+    random_fill(b, sizeof(b));
     snprintf(ret, POSTGRES_UUID_SIZE,
              "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
              b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
@@ -255,7 +254,7 @@ static int store_list(struct store *base, enum document_kind kind, const struct 
                       struct error *error)
 {
     struct postgres_store *store = (struct postgres_store *)base;
-    struct postgres_statement statement = {.sql = spec ? LIST_SPEC : LIST_ALL};
+    struct postgres_statement statement = {.sql = spec ? LIST_SPEC : LIST_ALL, .columns = 3};
     PGresult *rows = NULL;
     int r;
 

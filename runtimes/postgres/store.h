@@ -38,8 +38,9 @@
  *   ERR_TIMEOUT StoreSlow             no answer in time, or another transaction has the lock
  *   ERR_UNAVAILABLE StoreInDoubt      COMMIT was not answered; ERR_TIMEOUT: not in time
  *   ERR_FORBIDDEN StoreRefused        a right is missing
- *   ERR_UNAUTHENTICATED StoreRefused  user, password or its file; a certificate, the server's or
- * ours ERR_CORRUPT StateCorrupt          a checksum or the server says that stored data is damaged
+ *   ERR_UNAUTHENTICATED StoreRefused  user, password or its file; a certificate, of either side
+ *   ERR_CORRUPT StateCorrupt          a checksum or the server says that stored data is damaged
+ *   ERR_INTERNAL UnexpectedAnswer     what the server sent is no answer to what it was asked
  *   ERR_INVALID InvalidAddress        the address is wrong
  *
  * Threads: all share two connections at most; who finds none free waits for one. The look-up of the

@@ -84,7 +84,8 @@ int s3_refused(int status, const char *what, const struct s3_error *said, const 
 /* ---- Lists ---- */
 
 struct listing {
-    const char *strip;
+    const char *prefix;
+    size_t strip;
     objects_on_key *fn;
     void *arg;
     char *key, *next;
@@ -109,13 +110,11 @@ static int on_list_begin(void *arg, const char *name, struct error *error)
 
 static int end_contents(struct listing *listing, struct error *error)
 {
-    size_t strip = strlen(listing->strip);
-
     listing->is_in_contents = false;
-    if (!listing->key || !str_has_prefix(listing->key, listing->strip))
+    if (!listing->key || !str_has_prefix(listing->key, listing->prefix))
         return not_expected(error, "a key in it was not asked for");
     listing->was_called = true;
-    return listing->fn(listing->arg, listing->key + strip, listing->modified, error);
+    return listing->fn(listing->arg, listing->key + listing->strip, listing->modified, error);
 }
 
 /* "2026-11-27T11:47:48.000Z", with or without milliseconds. */
@@ -159,17 +158,21 @@ static int list_error(const struct listing *listing, int r, struct error *proble
     return 0;
 }
 
-int s3_list_read(const struct buf *body, const char *strip, objects_on_key *fn, void *arg,
-                 char **ret_next, struct error *error)
+int s3_list_read(const struct buf *body, const char *prefix, size_t strip, objects_on_key *fn,
+                 void *arg, char **next, struct error *error)
 {
     static const struct xml_handler handler = {on_list_begin, on_list_end};
-    struct listing listing = {.strip = strip, .fn = fn, .arg = arg};
+    struct listing listing = {.prefix = prefix, .strip = strip, .fn = fn, .arg = arg};
     struct error problem = {0};
     int r = xml_read(body->data, body->length, &handler, &listing, &problem);
 
     r = list_error(&listing, r, &problem, error);
-    if (r == 0)
-        *ret_next = listing.is_truncated ? TAKE(listing.next) : NULL;
+    if (r == 0 && listing.is_truncated && str_equal(listing.next, *next))
+        r = not_expected(error, "the next page is this one");
+    if (r == 0) {
+        free(*next);
+        *next = listing.is_truncated ? TAKE(listing.next) : NULL;
+    }
     free(listing.next);
     free(listing.key);
     return r;

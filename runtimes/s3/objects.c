@@ -288,9 +288,8 @@ static int list_page(struct s3_objects *s3, const char *prefix, objects_on_key *
     struct s3_error said;
     int r = exchange(s3, &get, call, &response, error);
 
-    free(TAKE(*next));
     if (r == 0 && response.status == 200) {
-        r = s3_list_read(&response.body, strip, fn, arg, next, error);
+        r = s3_list_read(&response.body, whole, strlen(strip), fn, arg, next, error);
     } else if (r == 0) {
         s3_error_read(&response.body, &said);
         r = refused(s3, "LIST", prefix, &response, &said, error);

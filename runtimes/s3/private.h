@@ -44,10 +44,11 @@ void s3_error_read(const struct buf *body, struct s3_error *ret);
 int s3_refused(int status, const char *what, const struct s3_error *said, const char *region,
                struct error *error);
 
-/* Reads one page of a list. strip: what each key begins with, and fn does not get. *ret_next: the
- * token of the next page (free()), or NULL. ERR_INTERNAL UnexpectedAnswer. */
-int s3_list_read(const struct buf *body, const char *strip, objects_on_key *fn, void *arg,
-                 char **ret_next, struct error *error);
+/* Reads one page of a list. prefix: of each key; fn does not get its first `strip` bytes. *next:
+ * the token of this page, or NULL; then that of the next one (free()), or NULL. ERR_INTERNAL
+ * UnexpectedAnswer. */
+int s3_list_read(const struct buf *body, const char *prefix, size_t strip, objects_on_key *fn,
+                 void *arg, char **next, struct error *error);
 
 /* Reads the answer of AssumeRoleWithWebIdentity. *ret_expires: ms since 1970. ERR_INTERNAL. */
 int s3_identity_read(const struct buf *body, struct s3_key *ret, int64_t *ret_expires,

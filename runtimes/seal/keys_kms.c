@@ -6,11 +6,11 @@
 #include <openssl/crypto.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/grpc/grpc.h"
+#include "runtimes/io/random.h"
 #include "runtimes/seal/kms_answers.h"
 #include "runtimes/seal/seal.h"
 
@@ -153,8 +153,7 @@ static void draw_uid(char ret[17])
 {
     uint64_t number;
 
-    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
-        abort();
+    random_fill(&number, sizeof(number));
     snprintf(ret, 17, "%016" PRIx64, number);
 }
 

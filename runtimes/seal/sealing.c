@@ -1,22 +1,14 @@
 /* Seals a document's parts, and its entries: private.h. */
-#include <sys/random.h>
-
 #include "engine/base/limits.h"
+#include "runtimes/io/random.h"
 #include "runtimes/seal/private.h"
-
-/* Up to 256 bytes come whole. */
-static void draw(unsigned char *ret, size_t size)
-{
-    if (getrandom(ret, size, 0) != (ssize_t)size)
-        abort();
-}
 
 static int seal(const struct seed *seed, const struct seal_place *place,
                 struct seal_content *content, struct buf *ret, struct error *error)
 {
     unsigned char random[SEAL_RANDOM_SIZE];
 
-    draw(random, sizeof(random));
+    random_fill(random, sizeof(random));
     content->random = random;
     seal_format_write(ret, seed->bytes, &seed->block, place, content);
     if (buf_overflowed(ret))
@@ -58,7 +50,7 @@ int seal_document(const struct sealed_store *store, const struct document_name *
 
     if (r < 0)
         return r;
-    draw(ret->write, SEAL_WRITE_SIZE);
+    random_fill(ret->write, SEAL_WRITE_SIZE);
     if (store->scope == SEAL_ALL)
         r = seal(seed, &place, &open, &ret->open, error);
     if (r >= 0)

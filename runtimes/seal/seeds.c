@@ -4,13 +4,13 @@
 #include <openssl/crypto.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 #include "engine/log/log.h"
+#include "runtimes/io/random.h"
 #include "runtimes/seal/format.h"
 
 #define SEED_RENEWED  (INT64_C(24) * 3600 * 1000) /* ms, when a new one is drawn */
@@ -177,13 +177,6 @@ static int wait_for_change(struct seal_keys *keys, const struct store_call *call
 
 /* ---- The seed that seals ---- */
 
-static void fill_random(void *bytes, size_t length)
-{
-    /* Up to 256 bytes come whole. */
-    if (getrandom(bytes, length, 0) != (ssize_t)length)
-        abort();
-}
-
 /* A source that wraps and cannot unwrap would leave documents that nobody can read. */
 static int prove(struct seal_source *source, const struct store_call *call,
                  const struct seal_wrapped *wrapped, const struct seed *seed, struct error *error)
@@ -210,7 +203,7 @@ static int draw(struct seal_keys *keys, const struct store_call *call, struct se
     _cleanup_(seal_wrapped_done) struct seal_wrapped wrapped = SEAL_WRAPPED_INIT;
     int r;
 
-    fill_random(seed->bytes, sizeof(seed->bytes));
+    random_fill(seed->bytes, sizeof(seed->bytes));
     r = source->ops->wrap(source, call, seed->bytes, &wrapped, error);
     if (r >= 0)
         r = prove(source, call, &wrapped, seed, error);

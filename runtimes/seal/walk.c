@@ -4,37 +4,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/store/names.h"
 #include "runtimes/seal/private.h"
-
-/* ---- Names ---- */
-
-struct names {
-    struct document_name *list; /* their texts are owned */
-    size_t n, capacity;
-};
-
-static void names_done(struct names *names)
-{
-    for (size_t i = 0; i < names->n; i++) {
-        free((void *)(uintptr_t)names->list[i].spec.namespace_name);
-        free((void *)(uintptr_t)names->list[i].spec.name);
-        free((void *)(uintptr_t)names->list[i].item);
-    }
-    free(names->list);
-}
-
-static int add_name(void *arg, const struct document_name *name, struct error *error)
-{
-    struct names *names = arg;
-
-    (void)error;
-    names->list = mem_grow(names->list, names->n, &names->capacity, sizeof(struct document_name));
-    names->list[names->n++] =
-        (struct document_name){name->kind,
-                               {str_new(name->spec.namespace_name), str_new(name->spec.name)},
-                               str_new(name->item)};
-    return 0;
-}
 
 static int list_names(struct store *inner, const struct store_call *call, struct names *ret,
                       struct error *error)
@@ -43,7 +14,7 @@ static int list_names(struct store *inner, const struct store_call *call, struct
 
     for (int kind = 0; kind < DOCUMENT_KINDS && r >= 0; kind++)
         if (kind != DOCUMENT_STORE) /* the identity is in clear, for whoever has no key */
-            r = inner->ops->list(inner, (enum document_kind)kind, NULL, add_name, ret, call, error);
+            r = names_list(ret, inner, (enum document_kind)kind, call, error);
     return r;
 }
 
@@ -157,17 +128,17 @@ int seal_store_count(struct store *base, const struct store_call *call, seal_on_
                      void *arg, struct seal_counts *ret, struct error *error)
 {
     struct store *inner = ((struct sealed_store *)base)->inner;
-    _cleanup_(names_done) struct names names = {0};
+    _cleanup_(names_done) struct names names = NAMES_INIT;
     struct tally tally = {.counts = ret};
     int r;
 
     *ret = (struct seal_counts){0};
     r = list_names(inner, call, &names, error);
-    for (size_t i = 0; r >= 0 && i < names.n; i++) {
+    for (size_t i = 0; r >= 0 && i < names.count; i++) {
         struct error problem = {0};
 
-        if (count_document(inner, &names.list[i], call, &tally, &problem) < 0)
-            fn(arg, &names.list[i], &problem);
+        if (count_document(inner, &names.items[i], call, &tally, &problem) < 0)
+            fn(arg, &names.items[i], &problem);
     }
     free(tally.last);
     return r;
@@ -263,22 +234,22 @@ int seal_store_rekey(struct store *base, const struct store_call *call, seal_on_
                      void *arg, struct seal_rekeyed *ret, struct error *error)
 {
     struct sealed_store *store = (struct sealed_store *)base;
-    _cleanup_(names_done) struct names names = {0};
+    _cleanup_(names_done) struct names names = NAMES_INIT;
     struct wanted wanted = {0};
     int r = find_wanted(store, call, &wanted, error);
 
     *ret = (struct seal_rekeyed){0};
     if (r >= 0)
         r = list_names(store->inner, call, &names, error);
-    for (size_t i = 0; r >= 0 && i < names.n; i++) {
+    for (size_t i = 0; r >= 0 && i < names.count; i++) {
         struct error problem = {0};
-        int done = rekey(base, &names.list[i], call, &wanted, &problem);
+        int done = rekey(base, &names.items[i], call, &wanted, &problem);
 
         ret->documents++;
         ret->written += done > 0;
         ret->failed += done < 0;
         if (done < 0)
-            fn(arg, &names.list[i], &problem);
+            fn(arg, &names.items[i], &problem);
     }
     free(wanted.key);
     return r;

@@ -1,6 +1,7 @@
 /* Answers to PROPFIND (RFC 4918, 14.16): private.h. */
 #include <string.h>
 
+#include "engine/base/escape.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/xml.h"
@@ -86,36 +87,13 @@ static int on_end(void *arg, const char *name, const char *text, struct error *e
     return 0;
 }
 
-static int digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* The last segment, unescaped; NULL: it is not escaped as it should be. */
+/* The last segment, unescaped; NULL: it is not escaped as it should be, or leads elsewhere. */
 static char *name_of(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    _cleanup_buf_ struct buf name = BUF_INIT;
+    const char *slash = strrchr(path, '/'), *last = slash ? slash + 1 : path;
+    _cleanup_free_ char *name = escape_url_read(last, strlen(last));
 
-    for (const char *c = slash ? slash + 1 : path; *c; c++) {
-        int high, low;
-
-        if (*c != '%') {
-            buf_add_char(&name, *c);
-            continue;
-        }
-        high = digit(c[1]);
-        low = high >= 0 ? digit(c[2]) : -1;
-        if (low < 0 || high + low == 0)
-            return NULL;
-        buf_add_char(&name, (char)(high * 16 + low));
-        c += 2;
-    }
-    return buf_take(&name);
+    return name && !strchr(name, '/') ? TAKE(name) : NULL;
 }
 
 /* The folder that was asked about is in its own listing: its path is the shortest. A proxy may have
@@ -145,8 +123,12 @@ static int take_folders(const struct reading *reading, struct webdav_listing *re
         const struct entry *entry = &reading->entries[i];
         char *name;
 
-        if (entry == own || !entry->is_folder)
+        if (entry == own)
             continue;
+        if (!entry->is_folder) {
+            ret->has_files = true;
+            continue;
+        }
         name = name_of(entry->path);
         if (!name)
             return not_expected(error, "an address is not escaped as it should be");

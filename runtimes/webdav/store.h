@@ -29,7 +29,10 @@
  *   get     GET KEY/data
  *   list    PROPFIND of a folder, Depth: 1, and of each below it
  *
- * Folders of Specs that were deleted stay, empty. Another server is proved before its first use
+ *   prune   LOCK of a folder, PROPFIND, and DELETE if it is empty. Folders stay where the server
+ * has no locks (405), as nginx has none unless dav_ext_lock is set
+ *
+ * Another server is proved before its first use
  * (chain_store_new()), which may not find a race that is rare: use it only if its MOVE of a folder
  * is a rename.
  *

@@ -39,7 +39,7 @@ static void read_list(const struct buf *body)
     struct error error = {0};
     char *next = NULL;
     size_t count = 0;
-    int r = s3_list_read(body, "a/", on_key, &count, &next, &error);
+    int r = s3_list_read(body, "a/", 2, on_key, &count, &next, &error);
 
     must_agree(r, &error);
     must(r == 0 || !next);

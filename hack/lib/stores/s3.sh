@@ -21,8 +21,8 @@ s3_install() {
     tools_ensure versitygw
     _stores_folder
     mkdir -p "${program%/*}"
-    cp "$(tool_path versitygw)" "$program.new"
-    mv "$program.new" "$program"
+    cp "$(tool_path versitygw)" "$program.$$" # two sets may be started at once
+    mv "$program.$$" "$program"
 }
 
 s3_start() {

@@ -3,12 +3,12 @@
 
 #include <stdlib.h>
 
-#include "controller/state/names.h"
 #include "controller/state/view.h"
 #include "engine/base/str.h"
 #include "engine/release/document_history.h"
 #include "engine/state/codec.h"
 #include "engine/store/identity_document.h"
+#include "engine/store/names.h"
 #include "test/unit/engine/faulty_store.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/runtimes/seal/key_folder.h"

@@ -64,5 +64,22 @@ static void escapes_urls(void)
     }
 }
 
+static void reads_urls(void)
+{
+    static const struct {
+        const char *text, *expected; /* NULL: it is none */
+    } texts[] = {
+        {"", ""},    {"a+b/c", "a+b/c"}, {"%2f%2F%C3%bc", "//ü"}, {"%41~", "A~"},
+        {"%", NULL}, {"a%4", NULL},      {"%4g", NULL},           {"%00", NULL},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        _cleanup_free_ char *text = escape_url_read(texts[i].text, strlen(texts[i].text));
+
+        EXPECT_STR(text, texts[i].expected, texts[i].text);
+    }
+    EXPECT(!escape_url_read("%41", 2), "not beyond its end");
+}
+
 SUITE(escape, TEST(what_is_escaped_is_read_again), TEST(what_is_not_escaped_so_is_no_such_text),
-      TEST(escapes_urls))
+      TEST(escapes_urls), TEST(reads_urls))

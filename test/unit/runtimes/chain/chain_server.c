@@ -1,10 +1,14 @@
 #include "test/unit/runtimes/chain/chain_server.h"
 
 #include <fcntl.h>
+#include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/chain/store.h"
 #include "runtimes/io/clock.h"
@@ -212,4 +216,138 @@ void chain_server_check_expiry(struct chain_server *server, const char *folder)
     certificate_sign_again(tls, 3650);
     server_process_restart(&process);
     EXPECT_INT(await_answer(server, &error), ERR_NOT_FOUND, error.message);
+}
+
+/* ---- The server's disk ---- */
+
+#define LARGE ((size_t)2 << 20)
+
+static const struct document_name on_disk = {DOCUMENT_STATE, {"team", "disk"}, NULL};
+
+static struct store_file *open_and_read(struct store *store)
+{
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+
+    store->ops->open(store, &on_disk, STORE_WRITE, &call, &file, NULL);
+    store->ops->read(file, &call, &document, NULL);
+    document_done(&document);
+    return file;
+}
+
+static int write_text(struct store_file *file, const char *text, struct error *error)
+{
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    int r;
+
+    buf_add_str(&document.open, text);
+    err_clear(error);
+    r = file->store->ops->write(file, &call, &document, error);
+    document_done(&document);
+    return r;
+}
+
+static int put(struct store *store, const char *text, struct error *error)
+{
+    struct store_file *file = open_and_read(store);
+    int r = write_text(file, text, error);
+
+    store->ops->close(file);
+    return r;
+}
+
+static void expect_text(struct store *store, const char *text, const char *note)
+{
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct error error = {0};
+
+    EXPECT_INT(store_load(store, &on_disk, &call, &document, &error), 0, error.message);
+    EXPECT(str_equal(document.open.data, text), note);
+    document_done(&document);
+}
+
+static void check_full(struct store *store, const char *path, const char *full)
+{
+    _cleanup_free_ char *large = mem_new(LARGE + 1);
+    struct error error = {0};
+    int r = 0;
+
+    memset(large, 'x', LARGE);
+    for (int i = 0; i < 20 && r == 0; i++) {
+        large[0] = (char)('a' + i);
+        r = put(store, large, &error);
+    }
+    large[0]--;
+    EXPECT_INT(r, ERR_UNAVAILABLE, error.message);
+    EXPECT_STR(error.reason, full, error.message);
+    expect_text(store, large, "what was acknowledged last");
+    if (mount(NULL, path, NULL, MS_REMOUNT, "size=64m") < 0)
+        abort();
+    EXPECT_INT(put(store, "there is room", &error), 0, error.message);
+    expect_text(store, "there is room", "it goes on");
+}
+
+static uid_t next_owner; /* nftw() passes nothing on */
+
+static int give_one(const char *path, const struct stat *status, int type, struct FTW *at)
+{
+    (void)status, (void)type, (void)at;
+    return lchown(path, next_owner, (gid_t)-1);
+}
+
+static void give_to(const char *path, uid_t owner)
+{
+    next_owner = owner;
+    if (nftw(path, give_one, 16, FTW_PHYS) != 0)
+        abort();
+}
+
+static void check_rights(struct store *store, const char *path, uid_t owner, const char *refused)
+{
+    struct error error = {0};
+
+    give_to(path, 0);
+    EXPECT(put(store, "no", &error) < 0, "it may not");
+    EXPECT_STR(error.reason, refused, error.message);
+    expect_text(store, "there is room", "nothing was changed");
+    give_to(path, owner);
+    EXPECT_INT(put(store, "it may", &error), 0, error.message);
+}
+
+static void check_gone(struct store *store, const char *path)
+{
+    struct store_file *file = open_and_read(store);
+    struct error error = {0};
+
+    if (umount2(path, MNT_DETACH) < 0 || rmdir(path) < 0)
+        abort();
+    EXPECT_INT(write_text(file, "no", &error), ERR_UNAVAILABLE, error.message);
+    EXPECT_STR(error.reason, "StoreNotFound", error.message);
+    store->ops->close(file);
+}
+
+void chain_server_check_disk(struct chain_server *server, const char *path, const char *folder,
+                             const char *full, const char *refused)
+{
+    struct server_process process;
+    struct store *store;
+
+    server_process_find(getenv(folder), &process);
+    mkdir(path, 0755);
+    if (mount("tmpfs", path, "tmpfs", 0, "size=8m") < 0) {
+        rmdir(path);
+        skip_test("no file system can be mounted");
+        return;
+    }
+    chmod(path, 0755);
+    give_to(path, process.user);
+    store = chain_server_store(server);
+    check_full(store, path, full);
+    if (refused)
+        check_rights(store, path, process.user, refused);
+    check_gone(store, path);
+    store->ops->free(store);
 }

@@ -35,4 +35,11 @@ void chain_server_check_refusals(struct chain_server *server, const char *gone);
  * is started anew for it. folder: the variable with its folder, which has tls/ and run.pid. */
 void chain_server_check_expiry(struct chain_server *server, const char *folder);
 
+/* A disk that is full, rights of the server's process that are withdrawn, and a place that goes
+ * while it is in use: nothing is lost. server: its place is new; path: where that is on the
+ * server's disk, which becomes a file system of 8 MiB. folder: as above. full, refused: the reasons
+ * of the first two; NULL: without the second. */
+void chain_server_check_disk(struct chain_server *server, const char *path, const char *folder,
+                             const char *full, const char *refused);
+
 #endif

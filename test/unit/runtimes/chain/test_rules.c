@@ -1,4 +1,6 @@
 /* The rules of a chain, one by one (runtimes/chain/store.h), over objects in memory. */
+#include <stdatomic.h>
+
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/chain/private.h"
@@ -346,6 +348,37 @@ static void refuses_a_server_without_conditions(struct desk *desk)
     expect_objects(desk, "", "nothing was written");
 }
 
+/* After the creates at once. */
+static enum objects_fault lose_the_last_create(void *arg, struct objects *objects,
+                                               enum objects_request request, const char *key)
+{
+    atomic_uint *creates = arg;
+
+    (void)objects, (void)key;
+    return request == OBJECTS_CREATE && atomic_fetch_add(creates, 1) == 8 ? OBJECTS_LOST
+                                                                          : OBJECTS_WORK;
+}
+
+static void tries_a_server_again_that_went_meanwhile(struct desk *desk)
+{
+    struct store *store = chain_store_new(memory_objects_new(desk->medium), &clock_of_ours, true);
+    struct document document = DOCUMENT_INIT;
+    atomic_uint creates = 0;
+
+    memory_objects_watch(desk->medium, lose_the_last_create, &creates);
+    desk->store->ops->close(desk->file);
+    store->ops->open(store, &name, STORE_WRITE, &plain, &desk->file, NULL);
+    EXPECT_INT(store->ops->write(desk->file, &plain, &document, &desk->error), ERR_UNAVAILABLE,
+               desk->error.message);
+    err_clear(&desk->error);
+    EXPECT_INT(store->ops->write(desk->file, &plain, &document, &desk->error), 0,
+               desk->error.message);
+    memory_objects_watch(desk->medium, NULL, NULL);
+    store->ops->close(desk->file);
+    desk->file = NULL;
+    store->ops->free(store);
+}
+
 #define RULE(function)                \
     static void function##_rule(void) \
     {                                 \
@@ -367,10 +400,12 @@ RULE(finds_out_what_became_of_a_create)
 RULE(fences_what_may_still_come)
 RULE(looks_again_after_a_day)
 RULE(refuses_a_server_without_conditions)
+RULE(tries_a_server_again_that_went_meanwhile)
 
 SUITE(chain_rules, TEST(keeps_the_newest_three_rule), TEST(forgets_what_was_removed_rule),
       TEST(begins_anew_after_a_closed_one_rule), TEST(repeats_a_removal_rule),
       TEST(tidies_unfinished_creates_rule), TEST(does_not_take_loss_for_an_empty_document_rule),
       TEST(finds_an_object_of_another_document_rule), TEST(finds_out_what_became_of_a_create_rule),
       TEST(fences_what_may_still_come_rule), TEST(looks_again_after_a_day_rule),
-      TEST(refuses_a_server_without_conditions_rule))
+      TEST(refuses_a_server_without_conditions_rule),
+      TEST(tries_a_server_again_that_went_meanwhile_rule))

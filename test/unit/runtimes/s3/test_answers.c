@@ -226,6 +226,11 @@ static int count_key(void *arg, const char *key, int64_t modified, struct error 
     "<Contents><Key>a/b/v1/" key \
     "</Key><LastModified>2013-05-24T00:00:00.000Z</LastModified></Contents>"
 
+#define ENDLESS                                           \
+    "<ListBucketResult><IsTruncated>true</IsTruncated>"   \
+    "<NextContinuationToken>same</NextContinuationToken>" \
+    "</ListBucketResult>"
+
 static void lists_pages(void)
 {
     static const struct answer table[] = {
@@ -237,6 +242,10 @@ static void lists_pages(void)
         {200, NULL, "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"},
         {200, NULL, "<Other/>"},
         {200, NULL, "<ListBucketResult><Contents><Key>other</Key></Contents></ListBucketResult>"},
+        {200, NULL,
+         "<ListBucketResult><Contents><Key>a/b/v2/~1</Key></Contents></ListBucketResult>"},
+        {200, NULL, ENDLESS},
+        {200, NULL, ENDLESS},
     };
     struct scene scene;
     unsigned count = 0;
@@ -250,12 +259,13 @@ static void lists_pages(void)
         answers_request(scene.answers, 1),
         "GET /bucket?continuation-token=t%2B%2F%3D&list-type=2&max-keys=1000&prefix=a%2Fb%2Fv1%2F ",
         "the next page");
-    for (unsigned i = 0; i < 3; i++) {
+    for (unsigned i = 0; i < 5; i++) {
         err_clear(&scene.error);
         EXPECT_INT(
             scene.objects->ops->list(scene.objects, "v1/", count_key, &count, &plain, &scene.error),
             ERR_INTERNAL, scene.error.message);
     }
+    EXPECT_INT(answers_count(scene.answers), ARRAY_SIZE(table), "a list that does not go on ends");
     end(&scene);
 }
 

@@ -63,9 +63,31 @@ static int list(struct scene *scene)
                                      &scene->error);
 }
 
+static int list_all(struct scene *scene)
+{
+    return scene->objects->ops->list(scene->objects, "v1/", on_key, NULL, &plain, &scene->error);
+}
+
+static int prune(struct scene *scene)
+{
+    return scene->objects->ops->prune(scene->objects, "v1/state/", &plain, &scene->error);
+}
+
 #define A(status)          \
     {                      \
         status, NULL, NULL \
+    }
+#define FOLDER(path)                                                                            \
+    "<response><href>" path "</href><propstat><prop><resourcetype><collection/></resourcetype>" \
+    "</prop></propstat></response>"
+#define LISTING(entries)                                                  \
+    {                                                                     \
+        207, NULL, "<multistatus>" FOLDER("/a/") entries "</multistatus>" \
+    }
+#define EMPTY LISTING("")
+#define LOCKED                                           \
+    {                                                    \
+        200, "Lock-Token: <opaquelocktoken:1>\r\n", NULL \
     }
 /* The folders above the key are made: they are there. */
 #define PARENTS A(405), A(405), A(405), A(405)
@@ -138,6 +160,58 @@ static const struct {
      1,
      ERR_INTERNAL,
      "UnexpectedAnswer"},
+    {"folders that nest without end",
+     list_all,
+     {LISTING(FOLDER("/a/x/")), LISTING(FOLDER("/a/x/")), LISTING(FOLDER("/a/x/")),
+      LISTING(FOLDER("/a/x/"))},
+     4,
+     ERR_INTERNAL,
+     "UnexpectedAnswer"},
+    {"a name that leads elsewhere",
+     list_all,
+     {LISTING(FOLDER("/a/..%2F..%2Fetc/"))},
+     1,
+     ERR_INTERNAL,
+     "UnexpectedAnswer"},
+    {"a MOVE of which a part failed",
+     create,
+     {A(201), A(201), A(207), A(207), A(404), A(204)},
+     6,
+     ERR_UNAVAILABLE,
+     "StoreBusy"},
+    {"the folder above is locked",
+     create,
+     {A(201), A(201), A(409), A(405), A(405), A(405), A(207), A(204)},
+     8,
+     ERR_UNAVAILABLE,
+     "StoreBusy"},
+    {"no folder is empty",
+     prune,
+     {LISTING(FOLDER("/a/t/")), LISTING(FOLDER("/a/t/w/")),
+      LISTING(FOLDER("/a/t/w/~0000000000000001/"))},
+     3,
+     0,
+     NULL},
+    {"two folders are empty",
+     prune,
+     {LISTING(FOLDER("/a/t/")), LISTING(FOLDER("/a/t/w/")), EMPTY, LOCKED, EMPTY, A(204), LOCKED,
+      EMPTY, A(204)},
+     9,
+     0,
+     NULL},
+    {"it is not empty any more",
+     prune,
+     {LISTING(FOLDER("/a/t/")), EMPTY, LOCKED, LISTING(FOLDER("/a/t/w/")), A(204)},
+     5,
+     0,
+     NULL},
+    {"its lock has ended",
+     prune,
+     {LISTING(FOLDER("/a/t/")), EMPTY, LOCKED, EMPTY, A(412), A(204)},
+     6,
+     ERR_INTERNAL,
+     "UnexpectedAnswer"},
+    {"a server without locks", prune, {LISTING(FOLDER("/a/t/")), EMPTY, A(405)}, 3, 0, NULL},
     {"deleted", remove_it, {A(201), A(204)}, 2, 0, NULL},
     {"nothing to delete", remove_it, {A(404), A(207)}, 2, 0, NULL},
     {"not allowed", remove_it, {A(403)}, 1, ERR_FORBIDDEN, "StoreRefused"},
@@ -178,6 +252,23 @@ static void asks_for_a_move_that_replaces_nothing(void)
     end(&scene);
 }
 
+static void deletes_folders_by_their_lock(void)
+{
+    static const struct answer table[] = {LISTING(FOLDER("/a/t/")), EMPTY, LOCKED, EMPTY, A(204)};
+    struct scene scene;
+    _cleanup_free_ char *condition = NULL;
+
+    begin(&scene, table, 5);
+    EXPECT_INT(prune(&scene), 0, scene.error.message);
+    condition = str_printf("If: <http://127.0.0.1:%d/a/v1/state/t/> (<opaquelocktoken:1>)\r\n",
+                           answers_port(scene.answers));
+    EXPECT(strstr(answers_request(scene.answers, 2), "LOCK /a/v1/state/t/ HTTP/1.1\r\n"), "LOCK");
+    EXPECT(strstr(answers_request(scene.answers, 4), "DELETE /a/v1/state/t/ HTTP/1.1\r\n"),
+           "DELETE");
+    EXPECT(strstr(answers_request(scene.answers, 4), condition), condition);
+    end(&scene);
+}
+
 static void refuses_places(void)
 {
     static const char *const places[] = {
@@ -195,4 +286,4 @@ static void refuses_places(void)
 }
 
 SUITE(webdav_answers, TEST(understands_answers), TEST(asks_for_a_move_that_replaces_nothing),
-      TEST(refuses_places))
+      TEST(deletes_folders_by_their_lock), TEST(refuses_places))

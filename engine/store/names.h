@@ -1,8 +1,8 @@
 /*
  * The names of a store's documents, in memory of their own.
  */
-#ifndef CONTROLLER_STATE_NAMES_H
-#define CONTROLLER_STATE_NAMES_H
+#ifndef ENGINE_STORE_NAMES_H
+#define ENGINE_STORE_NAMES_H
 
 #include "engine/base/arena.h"
 #include "engine/base/strmap.h"

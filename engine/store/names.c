@@ -1,4 +1,4 @@
-#include "controller/state/names.h"
+#include "engine/store/names.h"
 
 #include <stdlib.h>
 
