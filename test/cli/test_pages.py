@@ -5,7 +5,6 @@ the golden files (test_transcripts.py); here it counts that each command does wh
 import re
 
 import pytest
-from kusion_e2e.controller import PROGRAM
 from kusion_e2e.pages import marked
 
 MANIFEST = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\ndata: {color: %s}\n"
@@ -16,7 +15,6 @@ class Reader:
 
     def __init__(self, shell):
         self.shell = shell
-        (shell.folder / "bin/kusion-operator").symlink_to(PROGRAM)
 
     def write(self, name, text):
         (self.shell.folder / name).parent.mkdir(exist_ok=True)
@@ -130,10 +128,8 @@ def test_replace(reader):
 
 def test_state(reader):
     reader.must("kubectl kusion apply -f web.yaml --watch")
-    [place, look] = reader.blocks("state.md")
+    [place] = reader.blocks("state.md")
     assert reader.must(place).strip()
-    said = reader.must(look)
-    assert f"{reader.shell.namespace}/web" in said
 
 
 def test_state_encryption(reader):
@@ -148,7 +144,7 @@ def test_troubleshooting(reader):
                 "kubectl kusion convert --preview -f web.yaml | kubectl create -f -\n"
                 f"kubectl create role kusion:{namespace}:default:get --verb=get --resource=configmaps")
     preview = reader.must("kubectl get releases -o name | grep preview | cut -d / -f 2").strip()
-    for command in reader.blocks("troubleshooting.md"):
+    for command in sorted(reader.blocks("troubleshooting.md"), key=lambda one: "Orphan" in one):  # the Spec goes with it
         said = reader.must(command.replace("preview-cwc8c", preview).replace("NAME", namespace))
         if command.startswith("kubectl get all"):
             assert "deployment.apps/web" in said and "configmap/web" in said

@@ -10,8 +10,7 @@ import yaml
 from kusion_e2e.chart import NAME, OTHER, OWN, RELEASE, TEAM
 from kusion_e2e.cluster import KINDS, tool
 from kusion_e2e.controller import PROGRAM
-from kusion_e2e.pages import snippets
-from kusion_e2e.paths import CHART, CRDS, ROOT
+from kusion_e2e.paths import CHART, CRDS
 from kusion_e2e.rights import account, may
 from kusion_e2e.shell import type_in
 from kusion_e2e.wait import eventually
@@ -486,16 +485,6 @@ class TestLife:
         (container,) = deployment["spec"]["template"]["spec"]["containers"]
         assert container["image"].endswith(":v9")
         assert deployment["spec"]["replicas"] == 2
-
-    def test_the_commands_of_upgrade_md(self, chart):
-        chart.install("--set=replicas=2")
-        revisions = [("2", 2), ("3", 2)]
-        for command, (revision, replicas) in zip(snippets("upgrade.md", __file__), revisions, strict=True):
-            done = type_in(chart.cluster, command.replace("kusion-operator --", f"{RELEASE} --").replace(
-                "upgrade kusion-operator", f"upgrade {RELEASE}"), ROOT)
-            assert done.returncode == 0, done.stderr
-            assert chart.helm("status").stdout.partition("REVISION: ")[2].startswith(revision)
-            assert chart.cluster.get_json("deployment", NAME, "-n", OWN)["spec"]["replicas"] == replicas
 
     def test_a_package_holds_the_kinds_and_upgrades_them(self, chart, tmp_path):
         chart.install()
