@@ -13,7 +13,7 @@
 
 #include "engine/threads/slots.h"
 #include "runtimes/http/config.h"
-#include "runtimes/http/description.h"
+#include "runtimes/http/resource/description.h"
 #include "runtimes/http/quota.h"
 #include "runtimes/io/http.h"
 

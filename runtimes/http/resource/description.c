@@ -1,4 +1,4 @@
-#include "runtimes/http/description.h"
+#include "runtimes/http/resource/description.h"
 
 #include <string.h>
 #include <strings.h>
@@ -8,7 +8,7 @@
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
 #include "engine/value/path.h"
-#include "runtimes/http/fill.h"
+#include "runtimes/http/resource/fill.h"
 
 #define LONGEST_TIMEOUT (INT64_C(10) * 60 * 1000)
 #define FIELD_BYTES     256
