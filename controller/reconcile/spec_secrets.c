@@ -193,7 +193,7 @@ int spec_secrets_resolve(const struct run *run, struct secret_source *source,
 {
     struct looking looking = {run, source,
                               run->context->clock->monotonic(run->context->clock) + CONTEXT_TIME};
-    const struct ref_lookups lookups = {keep, look_up, &looking, false};
+    const struct ref_lookups lookups = {.reference = keep, .secret = look_up, .arg = &looking};
     const struct value *resolved = NULL;
     int r;
 

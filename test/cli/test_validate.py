@@ -94,6 +94,10 @@ def test_the_examples_are_right():
     (THING.replace("read:", "reed:"), "stdin:8:5  error  a  extensions.reed: there is no such field; is read meant?"),
     (THING.replace("api.example", "user@api.example"),
      "stdin:7:18  error  a  extensions.connection.url: "),
+    (THING.replace("secret: api", "ref: api"),
+     "stdin:7:60  error  a  extensions.connection.bearerFrom.ref: must be a reference to a secret store"),
+    (THING.replace("secret: api", "ref: 'ref://api/token'"),
+     "a  extensions.connection.bearerFrom.ref: refers to a secret, and the Spec has no secretStore"),
     ("a: [\n", "stdin:2:1  error  while parsing"),
     ("a: b\n\tc: d\n", "stdin:2:1  error  while scanning"),
 ], ids=str)

@@ -7,6 +7,7 @@
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/spec/secret_ref.h"
 #include "engine/value/path.h"
 #include "runtimes/http/resource/fill.h"
 
@@ -131,11 +132,14 @@ static void check_text(const struct checking *checking, const char *field,
     read_text(checking, field, value);
 }
 
-/* Not parsed before it is known. */
+/* Not parsed before it is known. A reference to a secret would be shown in messages. */
 static void check_url(const struct checking *checking, const char *field, const struct value *value)
 {
-    if (!ref_is(value) && !value_is(value, VALUE_UNKNOWN))
-        read_text(checking, field, value);
+    const char *text =
+        ref_is(value) || value_is(value, VALUE_UNKNOWN) ? NULL : read_text(checking, field, value);
+
+    if (text && str_has_prefix(text, SECRET_REF_PREFIX))
+        report(checking, field, "an address is no secret: write it out");
 }
 
 static void check_pointer(const struct checking *checking, const char *field,
@@ -316,21 +320,55 @@ static void check_secret_header(const struct checking *checking, const char *fie
         check_header_name(checking, field, name, true);
 }
 
-static const struct member header_from_members[] = {{"name", check_secret_header, true},
-                                                    {"secret", check_text, true},
-                                                    {"key", check_text, true},
-                                                    {"prefix", check_text, false},
-                                                    {0}};
-static const struct member bearer_members[] = {
-    {"secret", check_text, true}, {"key", check_text, false}, {0}};
-static const struct member basic_members[] = {{"secret", check_text, true},
+/* What a secret store has: its syntax is checked with all others. */
+static void check_secret_ref(const struct checking *checking, const char *field,
+                             const struct value *value)
+{
+    const char *text = value_string(value);
+
+    if (!text || !str_has_prefix(text, SECRET_REF_PREFIX))
+        report(checking, field, "must be a reference to a secret store: %sNAME/PROPERTY",
+               SECRET_REF_PREFIX);
+}
+
+static const struct member header_from_members[] = {
+    {"name", check_secret_header, true}, {"secret", check_text, false}, {"key", check_text, false},
+    {"ref", check_secret_ref, false},    {"prefix", check_text, false}, {0}};
+static const struct member bearer_members[] = {{"secret", check_text, false},
+                                               {"key", check_text, false},
+                                               {"ref", check_secret_ref, false},
+                                               {0}};
+static const struct member basic_members[] = {{"secret", check_text, false},
                                               {"usernameKey", check_text, false},
                                               {"passwordKey", check_text, false},
+                                              {"usernameRef", check_secret_ref, false},
+                                              {"passwordRef", check_secret_ref, false},
                                               {0}};
 static const struct member ca_members[] = {{"configMap", check_text, false},
                                            {"secret", check_text, false},
                                            {"key", check_text, false},
                                            {0}};
+
+/* A credential is of a Secret, or of a secret store. */
+static void check_source(const struct checking *checking, const char *field,
+                         const struct value *value, const struct member *members)
+{
+    bool has_secret = !is_absent(value_get(value, "secret")), has_key = false, has_ref = false;
+
+    check_object(checking, field, value, members);
+    for (; members->name; members++) {
+        bool is_there = !is_absent(value_get(value, members->name));
+
+        has_ref = has_ref || (is_there && members->check == check_secret_ref);
+        has_key =
+            has_key ||
+            (is_there && (str_equal(members->name, "key") || str_has_suffix(members->name, "Key")));
+    }
+    if (value_is(value, VALUE_OBJECT) && has_secret == has_ref)
+        report(checking, field, "must name a Secret, or refer to a secret store");
+    else if (has_ref && has_key)
+        report(checking, field, "a key is of a Secret, and a reference has a property");
+}
 
 static void check_headers_from(const struct checking *checking, const char *field,
                                const struct value *value)
@@ -340,20 +378,25 @@ static void check_headers_from(const struct checking *checking, const char *fiel
     for (size_t i = 0; value_is(value, VALUE_ARRAY) && i < value_count(value); i++) {
         _cleanup_free_ char *inner = str_printf("%s[%zu]", field, i);
 
-        check_object(checking, inner, value_at(value, i), header_from_members);
+        check_source(checking, inner, value_at(value, i), header_from_members);
+        if (value_get(value_at(value, i), "secret") &&
+            is_absent(value_get(value_at(value, i), "key")))
+            report(checking, inner, "key is required");
     }
 }
 
 static void check_bearer(const struct checking *checking, const char *field,
                          const struct value *value)
 {
-    check_object(checking, field, value, bearer_members);
+    check_source(checking, field, value, bearer_members);
 }
 
 static void check_basic(const struct checking *checking, const char *field,
                         const struct value *value)
 {
-    check_object(checking, field, value, basic_members);
+    check_source(checking, field, value, basic_members);
+    if (is_absent(value_get(value, "usernameRef")) != is_absent(value_get(value, "passwordRef")))
+        report(checking, field, "usernameRef and passwordRef go together");
 }
 
 static void check_ca(const struct checking *checking, const char *field, const struct value *value)
