@@ -1,5 +1,5 @@
-/* The memory that an operation holds, and what it frees early. */
-#include "engine/operation/planning/planning.h"
+/* The memory that an operation holds. */
+#include "engine/operation/private.h"
 #include "engine/threads/locked.h"
 
 #define OPERATION_ITSELF (28u << 10) /* the Spec's metadata, its State, sessions */
@@ -140,25 +140,4 @@ void operation_hold_listed(struct operation *operation)
 bool operation_frees_objects(const struct operation *operation)
 {
     return operation->config.digest_key.length && !operation->config.approved;
-}
-
-/* Frees what an ended resource no longer needs. The object that was read stays if other resources
- * may refer to it. */
-void operation_trim_node(struct node *node)
-{
-    struct operation *operation = node->operation;
-    struct plan_change *change = operation_change(node);
-    const struct graph *graph = operation->graph;
-
-    plan_step_free(TAKE(change->step));
-    plan_step_free(TAKE(change->removal));
-    plan_step_free(TAKE(node->step));
-    plan_step_free(TAKE(node->removal));
-    if (graph->dependent_start[node->index] < graph->dependent_start[node->index + 1])
-        return;
-    pthread_mutex_lock(&operation->lock);
-    value_assign(&node->attributes, NULL);
-    value_assign(&node->extensions, NULL);
-    pthread_mutex_unlock(&operation->lock);
-    operation_set_live(node, NULL);
 }

@@ -3,16 +3,10 @@
 #include <assert.h>
 
 #include "engine/operation/private.h"
-#include "engine/operation/session.h"
 
 struct plan_change *operation_change(const struct node *node)
 {
     return &node->operation->plan->changes[node->index];
-}
-
-const struct runtime_ops *operation_ops(const struct node *node)
-{
-    return node->binding->runtime->ops;
 }
 
 /* ---- Phases ---- */

@@ -27,8 +27,9 @@
 #ifndef ENGINE_OPERATION_NODE_H
 #define ENGINE_OPERATION_NODE_H
 
-#include "engine/operation/operation.h"
+#include "engine/plan/plan.h"
 #include "engine/plan/steps.h"
+#include "engine/runtime.h"
 
 enum node_phase {
     NODE_PLANNED,
@@ -71,7 +72,6 @@ struct node {
     const char *deposed;          /* the name that its old object got to make room; arena */
     char *lost;                   /* owned: why a call that makes it, and may have had effect, got
                                      no answer; NULL: all had one */
-    bool keeps_old;               /* planned anew, it is not replaced: its old object stays */
     bool may_be_replaced;         /* it was deleted while a late create could come */
     bool was_deleted;             /* and a late create may make it again, to be deleted again */
     const struct value *recorded; /* the attributes as State gets them; a reference */
@@ -90,7 +90,6 @@ struct node {
 };
 
 struct plan_change *operation_change(const struct node *node);
-const struct runtime_ops *operation_ops(const struct node *node);
 
 void node_move(struct node *node, enum step_kind step, enum node_phase to);
 /* Its step has had its effect in the world. */

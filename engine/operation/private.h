@@ -17,8 +17,11 @@
  *   secrets.c       what the references to secrets lead to, and their marks in State
  *   recall.c        rebuilds State that is gone, or older than the Spec
  *   redact.c        hides secrets in the texts of runtimes
- *   results.c       the result of each change, and of the whole
+ *   results.c       the result of each change;  summary.c: what the owner is told of them
  *   memory.c        the memory that an operation holds
+ *
+ * operation.c, run.c, recall.c and summary.c are on top, carrying/ is below them, planning/ below
+ * that, and the others below planning/: files include only what is below them.
  */
 #ifndef ENGINE_OPERATION_PRIVATE_H
 #define ENGINE_OPERATION_PRIVATE_H
@@ -135,7 +138,5 @@ void operation_hold_change(const struct node *node);
 void operation_hold_listed(struct operation *operation);
 /* Whether steps keep their objects only until these are compared (plan_step_compared()). */
 bool operation_frees_objects(const struct operation *operation);
-/* Called by a change's last visit: frees what only its visits need. */
-void operation_trim_node(struct node *node);
 
 #endif

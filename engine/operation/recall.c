@@ -4,7 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/doubt.h"
 #include "engine/operation/private.h"
 #include "engine/operation/session.h"
 

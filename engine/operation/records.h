@@ -39,7 +39,5 @@ int64_t operation_time_lost(struct operation *operation, int64_t revision);
 /* Whether an earlier operation of this Spec succeeded under this revision: it was killed after
  * State was saved, and before its owner was notified. */
 bool operation_was_done(struct operation *operation, int64_t revision);
-/* All steps have ended: saves State. The error stands for all that failed. */
-int operation_conclude(struct operation *operation, struct error *error);
 
 #endif

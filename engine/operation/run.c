@@ -183,6 +183,33 @@ static struct task_answer begin_carrying_out(struct operation *operation)
 
 /* ---- Visits ---- */
 
+/* All steps have ended: saves State. The error stands for all that failed. */
+static int conclude(struct operation *operation, struct error *error)
+{
+    const struct error *stale = &operation->stale;
+    struct error save_error = {0};
+    int r;
+
+    pthread_mutex_lock(&operation->lock);
+    r = operation_results_error(&operation->results, operation->spec ? "apply" : "destroy", error);
+    if (r >= 0)
+        r = operation_health_checks_error(operation, error);
+    if (stale->code) /* whatever else failed: this is why it came to its end */
+        r = err_set(error, stale->code, stale->reason, "the approved plan is stale: %s",
+                    stale->message);
+    else if (operation->exceeded.code)
+        r = err_copy(error, &operation->exceeded);
+    pthread_mutex_unlock(&operation->lock);
+    if (r >= 0 && !operation->spec && !operation->config.keeps_state)
+        return ledger_remove(operation->ledger, error);
+    if (stale->code)
+        operation_drop_intents(operation);
+    operation_set_head(operation, r >= 0 ? AT_SUCCESS : AT_END);
+    if (ledger_flush(operation->ledger, &save_error) >= 0)
+        return r;
+    return err_copy(error, &save_error);
+}
+
 /* The walk of a stage is over: every node has ended. */
 static void conclude_walk(struct operation *operation)
 {
@@ -196,7 +223,7 @@ static void conclude_walk(struct operation *operation)
     else if (stage == STAGE_CARRYING_OUT && operation_begin_health_checks(operation))
         next = STAGE_CHECKING;
     else
-        operation_conclude(operation, &error);
+        conclude(operation, &error);
     pthread_mutex_lock(&operation->lock);
     if (operation->phase == OPERATION_ENDED)
         return;

@@ -10,6 +10,11 @@
 
 /* ---- Bindings ---- */
 
+const struct runtime_ops *operation_ops(const struct node *node)
+{
+    return node->binding->runtime->ops;
+}
+
 void operation_make_bindings(struct operation *operation)
 {
     operation->bindings = NEW_ARRAY(struct binding, operation->config.n_runtimes + 1);

@@ -14,6 +14,8 @@ struct binding {
     int64_t failed_at;               /* ms, monotonic */
 };
 
+/* The runtime of a node that has one. */
+const struct runtime_ops *operation_ops(const struct node *node);
 void operation_make_bindings(struct operation *operation);
 void operation_free_bindings(struct operation *operation);
 /* References to operation_config.followings, and their end. */

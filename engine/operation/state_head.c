@@ -1,8 +1,6 @@
-/* The head of State: its Spec, and the progress of an operation. The end of an operation writes it.
- */
+/* The head of State: its Spec, and the progress of an operation. */
 #include "engine/base/str.h"
-#include "engine/operation/carrying/carrying.h"
-#include "engine/operation/carrying/health_checks.h"
+#include "engine/operation/private.h"
 #include "engine/operation/records.h"
 #include "engine/operation/session.h"
 
@@ -98,32 +96,4 @@ void operation_set_head(struct operation *operation, enum moment moment)
     }
     ledger_set_head(operation->ledger, &head);
     arena_done(&arena);
-}
-
-/* ---- The end ---- */
-
-int operation_conclude(struct operation *operation, struct error *error)
-{
-    const struct error *stale = &operation->stale;
-    struct error save_error = {0};
-    int r;
-
-    pthread_mutex_lock(&operation->lock);
-    r = operation_results_error(&operation->results, operation->spec ? "apply" : "destroy", error);
-    if (r >= 0)
-        r = operation_health_checks_error(operation, error);
-    if (stale->code) /* whatever else failed: this is why it came to its end */
-        r = err_set(error, stale->code, stale->reason, "the approved plan is stale: %s",
-                    stale->message);
-    else if (operation->exceeded.code)
-        r = err_copy(error, &operation->exceeded);
-    pthread_mutex_unlock(&operation->lock);
-    if (r >= 0 && !operation->spec && !operation->config.keeps_state)
-        return ledger_remove(operation->ledger, error);
-    if (stale->code)
-        operation_drop_intents(operation);
-    operation_set_head(operation, r >= 0 ? AT_SUCCESS : AT_END);
-    if (ledger_flush(operation->ledger, &save_error) >= 0)
-        return r;
-    return err_copy(error, &save_error);
 }

@@ -3,6 +3,7 @@
 
 count.py pytest FILE: its test cases.
 count.py failures FILE: instead, a line for each that failed: "NAME: WHY".
+count.py flaky FILE: the same of those that failed, and passed when they were run once more (again.py).
 count.py ctest FILE: the tests within its test cases, which are programs that end with the line
 "tests: N passed, N failed[, N skipped]". One that does not, or fails in any other way, is one more failed.
 """
@@ -27,18 +28,21 @@ def of_ctest(case):
     return passed, failed, skipped
 
 
-def print_failures(cases):
+def print_failures(cases, *tags):
     for case in cases:
-        for why in [*case.iter("failure"), *case.iter("error")]:
+        for why in (one for one in case if one.tag in tags):
             first = (why.get("message") or why.text or "").strip().partition("\n")[0]
             print(f"{case.get('classname', '')}::{case.get('name')}: {first[:300]}")
 
 
 def main():
-    if sys.argv[1] == "failures":
-        return print_failures(xml.etree.ElementTree.parse(sys.argv[2]).getroot().iter("testcase"))
-    count = {"pytest": of_pytest, "ctest": of_ctest}[sys.argv[1]]
-    cases = xml.etree.ElementTree.parse(sys.argv[2]).getroot().iter("testcase")
+    command, file = sys.argv[1:]
+    cases = xml.etree.ElementTree.parse(file).getroot().iter("testcase")
+    if command == "failures":
+        return print_failures(cases, "failure", "error")
+    if command == "flaky":
+        return print_failures(cases, "flakyFailure")
+    count = {"pytest": of_pytest, "ctest": of_ctest}[command]
     print(*(sum(column) for column in zip((0, 0, 0), *map(count, cases))))
 
 

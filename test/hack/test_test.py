@@ -6,6 +6,7 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,9 +15,11 @@ ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("unit", "tsan", "layers", "e2e", "cli", "health", "terraform", "faults", "model", "demos", "node")
 RUNS = ("unit", "tsan", "layers", "e2e", *(f"e2e-{n}" for n in range(2, 6)), "cli", "health", "terraform", "faults",
         *(f"faults-{n}" for n in range(2, 9)), "model", "demos", "node")
+ALONE = ": once more, alone"
 
 # A run: its name is that of its results. It says when it begins and ends, and takes its time. A file
-# of its name in fail/ makes it fail, in crash/ makes it end without results.
+# of its name in fail/ makes its test fail, in crash/ makes it end without results, in teardown/ makes it fail
+# after its test.
 RUN = """
 run() { # NAME FILE KIND
     echo "$1 begins"
@@ -24,9 +27,11 @@ run() { # NAME FILE KIND
     echo "$1 ends"
     [[ ! -e $ROOT/crash/$1 ]] || exit 139
     status=run failure=
-    [[ ! -e $ROOT/fail/$1 ]] || status=fail failure='<failure/>' code=1
+    [[ ! -e $ROOT/fail/$1 ]] || status=fail failure="<failure message='$1 failed'/>" code=1
+    [[ ! -e $ROOT/teardown/$1 ]] || failure="<error message='failed on teardown with x'/>" code=1
     [[ $3 == ctest ]] && failure="<system-out>tests: 1 passed, ${code:-0} failed</system-out>"
-    echo "<testsuites><testsuite><testcase name='x' status='$status'>$failure</testcase></testsuite></testsuites>" >"$2"
+    test="file='test/x/test_y.py' classname='test.x.test_y.TestZ' name='${1%-again}[a.b]' status='$status'"
+    echo "<testsuites><testsuite><testcase $test>$failure</testcase></testsuite></testsuites>" >"$2"
     exit "${code:-0}"
 }
 """
@@ -36,7 +41,11 @@ STUBS = {
 [[ $1 == -m ]] || exec /usr/bin/python3 "$@"
 [[ -z ${KUSION_TURNS:-} || -e $ROOT/untaken ]] ||
     touch "$KUSION_TURNS/test_x.py" "$KUSION_TURNS/test_a.py::test[1]" "$KUSION_TURNS/test_b.py"
-""" + RUN + 'while [[ $1 != --junitxml ]]; do shift; done\nrun "$(basename "$2" .xml)" "$2" pytest\n',
+""" + RUN + """
+printf 'ran %s with %s for %s\\n' "${*: -1}" "${KUSION_OPERATOR##*/build/}" "${KUSION_E2E_CLUSTER:-its own}"
+while [[ $1 != --junitxml ]]; do shift; done
+run "$(basename "$2" .xml)" "$2" pytest
+""",
     "hack/deps": "", "hack/image": "",
     "CMakeLists.txt": """
 layer(engine/walk USES engine/base)
@@ -55,7 +64,7 @@ program(operator controller USES runtimes/io)
 @pytest.fixture(name="tree")
 def fixture_tree(tmp_path):
     (tmp_path / "hack/lib").mkdir(parents=True)
-    for name in ("hack/test", "hack/lib/common.sh", "hack/lib/count.py"):
+    for name in ("hack/test", "hack/lib/common.sh", "hack/lib/count.py", "hack/lib/again.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     common = tmp_path / "hack/lib/common.sh"
     common.write_text(re.sub("^PYTHON=.*", 'PYTHON=$ROOT/bin/python', common.read_text(), flags=re.M))
@@ -103,6 +112,91 @@ def test_a_failure_in_any_run_is_counted(tree):
     result = run(tree)
     assert result.returncode == 1
     assert failures(result) == {**dict.fromkeys(PARTS, 1), "e2e": 5, "faults": 8}
+    assert ALONE not in result.stdout  # so many are no accident
+
+
+def test_what_failed_beside_others_is_run_once_more_alone(tree):
+    mark(tree, "fail", "e2e-3", "cli", "faults-2", "model", "model-again")
+    result = run(tree)
+    assert result.returncode == 1 and failures(result) == {**dict.fromkeys(PARTS, 0), "model": 1}
+    lines = result.stdout.splitlines()
+    assert lines[-1] == "22 passed, 1 failed"
+    assert "failed in build/model.xml:\ntest.x.test_y.TestZ::model[a.b]: model failed\n" in result.stdout
+    alone = lines[lines.index(next(line for line in lines if line.endswith(ALONE))):]
+    # Each in the environment of its part, of which the plane is gone.
+    for name, preset in (("e2e-3", "release"), ("cli", "debug"), ("faults-2", "release")):
+        at = alone.index(f"ran test/x/test_y.py::TestZ::{name}[a.b] with {preset}/bin/kusion-operator for its own")
+        assert alone[at + 1:at + 3] == [f"{name}-again begins", f"{name}-again ends"]
+        at = alone.index(f"failed beside others, passed alone, in build/{name}.xml:")
+        assert alone[at + 1] == f"test.x.test_y.TestZ::{name}[a.b]: {name} failed"
+        assert f"failed in build/{name}.xml" not in result.stdout
+    (tree / "fail/model-again").unlink()
+    assert run(tree).returncode == 0
+
+
+FAILING = """
+import pytest
+
+class TestX:
+    @pytest.mark.parametrize("a", ["the same CA", "x::y.z[1]/é"])
+    def test_a(self, a):
+        assert 0
+
+@pytest.fixture
+def bad_before():
+    assert 0
+
+@pytest.fixture
+def bad_after():
+    yield
+    assert 0
+
+def test_b(bad_before):
+    pass
+
+def test_c(bad_after):
+    pass
+"""
+
+
+def test_the_tests_that_failed_are_named_as_pytest_takes_them(tmp_path):
+    def again(*arguments):
+        return subprocess.run([ROOT / "hack/lib/again.py", *arguments], check=True, text=True,
+                              capture_output=True).stdout.splitlines()
+
+    def ran(name, *tests):
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", tmp_path, "-o",
+                   "junit_family=xunit1", "--junitxml", name, *tests]
+        said = subprocess.run(command, cwd=tmp_path, text=True, capture_output=True, check=False)
+        assert said.returncode in (0, 1), said
+        return tmp_path / name
+
+    file = tmp_path / "test/e2e/test_t.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(FAILING)
+    first = ran("first.xml", "test/e2e")
+    failed = again("failed", first)
+    assert [name.removeprefix("test/e2e/test_t.py::") for name in failed] == [
+        "TestX::test_a[the same CA]", r"TestX::test_a[x::y.z[1]/\xe9]", "test_b"]
+    file.write_text(FAILING.replace("assert 0", "assert a != 'the same CA'", 1))
+    again("settle", first, ran("second.xml", *failed))
+    assert again("failed", first) == [failed[0], failed[2]]
+
+
+def test_what_is_not_run_once_more(tree):
+    """What needs no other thing, what has no results, and what ended badly after a test that passed."""
+    mark(tree, "fail", "unit", "tsan", "layers", "health", "terraform")
+    mark(tree, "crash", "cli")
+    mark(tree, "teardown", "model")
+    result = run(tree)
+    assert result.returncode == 1 and sum(failures(result).values()) == 7, result
+    assert ALONE not in result.stdout
+
+
+def test_one_part_alone_is_run_once(tree):
+    mark(tree, "fail", "model")
+    result = run(tree, "model")
+    assert result.returncode == 1 and ALONE not in result.stdout
 
 
 def test_a_run_that_ends_without_results_is_a_failure(tree):

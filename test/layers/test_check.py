@@ -135,6 +135,18 @@ def test_finds_circles_of_modules(project, includes, circle):
         assert "include each other" not in output
 
 
+@pytest.mark.parametrize("header, is_circle", [("up/up.h", True), ("base.h", False)])
+def test_finds_circles_of_subfolders(project, header, is_circle):
+    """Those of their sources too, which are in no circle of modules; what is beside the folders is no part."""
+    for path, used in (("up/call.c", "down/down.h"), ("down/find.c", header), ("main.c", "up/up.h"), ("up/up.c", "base.h")):
+        (project.root / "runtimes/io" / pathlib.Path(path).parent).mkdir(parents=True, exist_ok=True)
+        project.append(f"runtimes/io/{path}", f'#include "runtimes/io/{used}"\n')
+    for used in ("up/up.h", "down/down.h", "base.h"):
+        project.append(f"runtimes/io/{used}", "")
+    circle = "circles of runtimes/io: these include each other: runtimes/io/down, runtimes/io/up\n"
+    assert (circle in project.check()[1]) == is_circle
+
+
 @pytest.mark.parametrize("line, word", [
     ('const char *kind = "Namespace";', "Namespace"),
     ("/* of Namespaces */", "Namespaces"),

@@ -1,6 +1,7 @@
 /* A visit of an apply step: makes the object as the Spec has it, then waits until it is ready. */
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/planning/target.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
 

@@ -1,6 +1,7 @@
 /* A visit of a step, and the waiting between two visits. */
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/planning/target.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
 
@@ -252,6 +253,27 @@ static bool makes_progress(const struct node *node, const struct walk_visit *vis
     return verdict != WALK_PARKED || (has_changed && !is_as_it_was);
 }
 
+/* Frees what an ended resource no longer needs. The object that was read stays if other resources
+ * may refer to it. */
+static void trim_node(struct node *node)
+{
+    struct operation *operation = node->operation;
+    struct plan_change *change = operation_change(node);
+    const struct graph *graph = operation->graph;
+
+    plan_step_free(TAKE(change->step));
+    plan_step_free(TAKE(change->removal));
+    plan_step_free(TAKE(node->step));
+    plan_step_free(TAKE(node->removal));
+    if (graph->dependent_start[node->index] < graph->dependent_start[node->index + 1])
+        return;
+    pthread_mutex_lock(&operation->lock);
+    value_assign(&node->attributes, NULL);
+    value_assign(&node->extensions, NULL);
+    pthread_mutex_unlock(&operation->lock);
+    operation_set_live(node, NULL);
+}
+
 enum walk_verdict operation_step_visit(struct operation *operation, struct walk_visit *visit,
                                        bool *ret_is_progress)
 {
@@ -286,7 +308,7 @@ enum walk_verdict operation_step_visit(struct operation *operation, struct walk_
     if (verdict != WALK_PARKED)
         operation_unsubscribe(node);
     if (verdict != WALK_PARKED && is_other_half_ended(node, visit->node))
-        operation_trim_node(node);
+        trim_node(node);
     pthread_mutex_lock(&operation->lock);
     set_visit_result(node, visit, verdict, &error);
     pthread_mutex_unlock(&operation->lock);

@@ -6,7 +6,6 @@
  *   replan.c       the step that is due: as planned, or planned anew
  *   call.c         the call that makes an object, recorded in State before and after
  *   health_checks.c   objects that the Spec does not own, and waits for (health_checks.h)
- *   doubt.c        objects of which State does not tell whether they are there (doubt.h)
  */
 #ifndef ENGINE_OPERATION_CARRYING_CARRYING_H
 #define ENGINE_OPERATION_CARRYING_CARRYING_H
@@ -64,7 +63,8 @@ enum walk_verdict operation_delete_step(struct node *node, struct walk_visit *vi
 /* The step to be carried out now: as planned, or planned anew. ERR_CONFLICT PlanStale: it is not
  * what was approved, and the operation ends. */
 int operation_due_step(struct node *node, struct runtime_step **ret, struct error *error);
-/* The same of an object that is to go: record is what State has of it. The step is the node's. */
+/* The same of an object that is to go: record is what State has of it. The step is the node's. 1:
+ * it stays, since it is not replaced any more. */
 int operation_due_removal(struct node *node, const struct record *record, struct error *error);
 /* Plans the deletion anew. */
 int operation_plan_removal_anew(struct node *node, const struct record *record,

@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/planning/target.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
 
@@ -311,7 +312,7 @@ enum walk_verdict operation_delete_step(struct node *node, struct walk_visit *vi
         r = operation_due_removal(node, record, error);
     if (r < 0)
         return operation_retry(node, visit, error);
-    if (node->keeps_old || (change->resource && change->create_first && !node->deposed))
+    if (r > 0 || (change->resource && change->create_first && !node->deposed))
         return WALK_DONE; /* the other half found that nothing has to be replaced */
     return visit_deletion(node, record, visit, error);
 }

@@ -3,7 +3,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
-#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/doubt.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 

@@ -5,7 +5,7 @@
  * what would become of it. Whatever is planned anew must be what was approved.
  */
 #include "engine/operation/carrying/carrying.h"
-#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/doubt.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
@@ -172,6 +172,7 @@ static bool is_replacement_due(const struct node *node)
            node->operation->step_changes[node->index].has_unknown && !node->step;
 }
 
+/* 1: it is not replaced any more. */
 static int plan_replacement_anew(struct node *node, const struct record *record,
                                  struct error *error)
 {
@@ -180,7 +181,7 @@ static int plan_replacement_anew(struct node *node, const struct record *record,
     int r = plan_and_check(node, record, &planned, error);
 
     if (r >= 0) {
-        node->keeps_old = planned.action != PLAN_REPLACE;
+        r = planned.action != PLAN_REPLACE;
         replace_step(operation, &node->step, &planned.step);
         replace_step(operation, &node->removal, &planned.removal);
     }
@@ -196,7 +197,7 @@ int operation_due_removal(struct node *node, const struct record *record, struct
 
     if (is_replacement_due(node))
         r = plan_replacement_anew(node, record, error);
-    if (r >= 0 && (node->phases[STEP_DELETE] == NODE_OUTDATED || is_unplanned))
+    if (r == 0 && (node->phases[STEP_DELETE] == NODE_OUTDATED || is_unplanned))
         r = operation_plan_removal_anew(node, record, error);
     return r;
 }

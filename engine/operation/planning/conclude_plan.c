@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "engine/base/strmap.h"
-#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/doubt.h"
 #include "engine/operation/planning/planning.h"
 
 /* ---- Content, and objects with another id ---- */

@@ -1,6 +1,7 @@
 /* Plans one change. */
-#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/doubt.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/planning/target.h"
 #include "engine/operation/secrets.h"
 #include "engine/spec/moved.h"
 

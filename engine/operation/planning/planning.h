@@ -4,7 +4,8 @@
  *   relate.c         the list of changes, and the edges among them
  *   rename.c         resources that got another id
  *   planning.c       a visit of the planning walk;  plan_one.c: one change
- *   target.c         the targets of runtime calls
+ *   target.c         the targets of runtime calls (target.h)
+ *   doubt.c          objects of which State does not tell whether they are there (doubt.h)
  *   resolve.c        the values of references;  outputs.c: the part of a live object that they take
  *   read_only.c      objects that are only read
  *   conclude_plan.c  what depends on the whole plan: the order of its steps
@@ -76,16 +77,6 @@ int operation_plan_one(struct node *node, const struct record *prior, bool is_du
 int operation_plan_removal(struct node *node, const struct record *old, struct planned *ret,
                            struct error *error);
 
-/* ---- target.c ---- */
-
-/* The target of a runtime call: the resource with its references as far as they are resolved; of
- * one that leaves, what is recorded. id and prior are borrowed. */
-struct runtime_target operation_target(struct node *node, const struct record *prior);
-/* The target of a deletion. All is borrowed. */
-struct runtime_target operation_removal_target(const struct record *record);
-void operation_target_done(struct runtime_target *target); /* of operation_target() */
-#define _cleanup_target_ _cleanup_(operation_target_done)
-
 /* ---- resolve.c ---- */
 
 /* A resource's attributes or extensions with values for its references. kept: a member in which
@@ -121,9 +112,6 @@ struct seen operation_seen(const struct output *output);
 
 /* ---- read_only.c: objects that are only read ---- */
 
-/* The record to pass as `prior`; NULL for a resource that is only read, since its runtime does not
- * use one. */
-const struct record *operation_prior(const struct record *record);
 /* The change is planned: sets is_behind_change. What it depends on was planned before. */
 void operation_note_planned(struct node *node);
 /* Whether a resource that this one depends on directly, or that one of its explicit dependencies

@@ -1,11 +1,7 @@
 /* Objects that are only read: they are not ours, and their records say nothing but that. */
-#include "engine/operation/carrying/doubt.h"
+#include "engine/operation/planning/doubt.h"
 #include "engine/operation/planning/planning.h"
-
-const struct record *operation_prior(const struct record *record)
-{
-    return record && record->is_only_read ? NULL : record;
-}
+#include "engine/operation/planning/target.h"
 
 int operation_check_reading(const struct record *record, struct error *error)
 {

@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/planning/target.h"
 
 /* ---- The list ---- */
 

@@ -4,6 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/planning/target.h"
 #include "engine/spec/moved.h"
 
 /* ---- List ---- */

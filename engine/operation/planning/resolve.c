@@ -1,5 +1,6 @@
 /* References: the values that resources take from others. */
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/planning/target.h"
 #include "engine/operation/secrets.h"
 #include "engine/spec/ref.h"
 

@@ -1,5 +1,11 @@
-/* The targets of runtime calls. */
-#include "engine/operation/planning/planning.h"
+#include "engine/operation/planning/target.h"
+
+#include "engine/operation/private.h"
+
+const struct record *operation_prior(const struct record *record)
+{
+    return record && record->is_only_read ? NULL : record;
+}
 
 struct runtime_target operation_target(struct node *node, const struct record *prior)
 {

@@ -1,9 +1,10 @@
 /* Objects of which State does not tell whether they are there: creations whose outcome was never
  * recorded, and what was lost with State. */
-#include "engine/operation/carrying/carrying.h"
-#include "engine/operation/carrying/doubt.h"
-#include "engine/operation/planning/planning.h"
+#include "engine/operation/planning/doubt.h"
+#include "engine/operation/planning/target.h"
+#include "engine/operation/private.h"
 #include "engine/operation/records.h"
+#include "engine/operation/session.h"
 #include "engine/spec/ref.h"
 #include "engine/value/value_mark.h"
 

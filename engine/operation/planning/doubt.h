@@ -1,7 +1,7 @@
 /* Objects of which State does not tell whether they are there: creations whose outcome was never
  * recorded, and what was lost with State. */
-#ifndef ENGINE_OPERATION_CARRYING_DOUBT_H
-#define ENGINE_OPERATION_CARRYING_DOUBT_H
+#ifndef ENGINE_OPERATION_PLANNING_DOUBT_H
+#define ENGINE_OPERATION_PLANNING_DOUBT_H
 
 #include "engine/base/timestamp.h"
 #include "engine/operation/node.h"
