@@ -256,7 +256,7 @@ def test_a_whole_life_of_things_behind_an_api(operator, vault, spec, rest):
     spec.wait("True")
     vault.broken = 500
     spec.apply(things("3"), **fields)
-    assert "answers 500" in spec.wait("False")["message"]
+    eventually(lambda: "answers 500" in (spec.condition() or {}).get("message", ""))
     life.now()
     vault.broken = None
     spec.wait("True")
