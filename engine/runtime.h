@@ -53,8 +53,9 @@ struct runtime *runtime_find(struct runtime *const *runtimes, size_t n, const ch
 struct runtime_session;
 struct runtime_subscription;
 struct runtime_following;
-struct relations;   /* engine/graph/relations.h */
-struct spec_checks; /* engine/spec/check.h */
+struct relations;     /* engine/graph/relations.h */
+struct spec_checks;   /* engine/spec/check.h */
+struct secret_source; /* engine/secrets.h */
 
 /* ---- What is asked ---- */
 
@@ -97,17 +98,19 @@ struct runtime_scope {
     const char *place;              /* as State has it (runtime_ops.place): where its objects are.
                                        NULL: on the runtime's own platform, or there are none */
     const struct value *context;    /* the Spec's `context`, with `contextFrom`; or NULL */
-    struct error context_error;   /* if its code is set, `contextFrom` could not be read: a runtime
-                                     that needs the context fails with this */
-    const struct value *existing; /* objects to take over, as runtime_foreign.find() gave them:
-                                     by the ids of resources without a record; or NULL */
-    struct error existing_error;  /* if its code is set, it could not be read which there are: the
-                                     plan of a resource without a record fails with this */
-    bool thorough;                /* plan as exactly as possible: also dry-run creates. A step's
-                                     `before` and `after` are the same either way */
-    bool force;                   /* an object that cannot be changed as wanted may be replaced,
-                                     unless its own settings say otherwise */
-    struct object_policy objects; /* of objects in which others have a part */
+    struct error context_error;    /* if its code is set, `contextFrom` could not be read: a runtime
+                                      that needs the context fails with this */
+    struct secret_source *secrets; /* where the runtime looks up its own_secrets (secrets.h); NULL:
+                                      nobody may know them. Outlives the session */
+    const struct value *existing;  /* objects to take over, as runtime_foreign.find() gave them:
+                                      by the ids of resources without a record; or NULL */
+    struct error existing_error;   /* if its code is set, it could not be read which there are: the
+                                      plan of a resource without a record fails with this */
+    bool thorough;                 /* plan as exactly as possible: also dry-run creates. A step's
+                                      `before` and `after` are the same either way */
+    bool force;                    /* an object that cannot be changed as wanted may be replaced,
+                                      unless its own settings say otherwise */
+    struct object_policy objects;  /* of objects in which others have a part */
     const struct record *const *records; /* what State has of the Spec's objects as the session is
                                      opened, of all types: n_records. Borrowed for open() */
     size_t n_records;
@@ -382,6 +385,10 @@ struct runtime_ops {
     /* Checks of a Spec's resources of this type, without I/O. Their arg is the runtime. NULL: no
      * checks. */
     const struct spec_checks *check;
+    /* A member of the extensions in which references to secrets stay as they are written: the
+     * runtime looks them up when it needs them, so that neither a step nor State has their values.
+     * NULL: none. */
+    const char *own_secrets;
     const struct runtime_foreign *foreign;   /* NULL: there is no such document */
     const struct runtime_follow_ops *follow; /* NULL: what others do is found by checks alone */
     /* NULL: EXPOSURE_SECRET. written: the attributes as the Spec has them, perhaps not valid, or

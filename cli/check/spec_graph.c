@@ -5,13 +5,14 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/runtime.h"
+#include "runtimes/http/resource/check.h"
 #include "runtimes/kubernetes/objects/check.h"
 #include "runtimes/kubernetes/objects/relate.h"
 
 static const struct spec_type types[] = {
     {"Kubernetes", &kube_checks, NULL},
     {"Terraform", NULL, NULL},
-    {"HTTP", NULL, NULL},
+    {"HTTP", &http_resource_checks, NULL},
 };
 const struct spec_options spec_graph_options = {.types = types, .n_types = ARRAY_SIZE(types)};
 

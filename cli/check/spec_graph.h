@@ -23,7 +23,8 @@ struct spec_graph {
 
 void spec_graph_done(struct spec_graph *graph);
 
-/* How the CLI parses a Spec: with the checks of Kubernetes. Those of Terraform ask a provider. */
+/* How the CLI parses a Spec: with the checks of Kubernetes and of HTTP, but for the
+ * hosts that an operator may ask. Those of Terraform ask a provider. */
 extern const struct spec_options spec_graph_options;
 
 /* ERR_INVALID CyclicDependency. */

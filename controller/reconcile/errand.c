@@ -104,7 +104,7 @@ void errand_plan(struct attempt *attempt, struct recall *recall)
     if (!recall->is_needed && !value_path(run->object, "spec", "contextFrom", NULL) &&
         !spec_secrets_are_in_context(run) && !(attempt->spec && spec_takeover_is_wanted(run))) {
         attempt->knows_state = true;
-        operation_use_secrets(attempt->operation, attempt->spec ? spec_secrets_new(run) : NULL);
+        operation_use_secrets(attempt->operation, spec_secrets_new(run));
         operation_plan(attempt->operation, TAKE(attempt->spec));
         return;
     }

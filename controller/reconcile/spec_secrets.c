@@ -192,7 +192,7 @@ int spec_secrets_resolve(const struct run *run, struct secret_source *source,
                          const struct value **context, struct error *error)
 {
     struct looking looking = {run, source, context_monotonic(run->context) + CONTEXT_TIME};
-    const struct ref_lookups lookups = {keep, look_up, &looking, false};
+    const struct ref_lookups lookups = {.reference = keep, .secret = look_up, .arg = &looking};
     const struct value *resolved = NULL;
     int r;
 

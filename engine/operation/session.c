@@ -180,6 +180,7 @@ static void open_session(struct operation *operation, struct binding *binding,
     ledger_head(operation->ledger, &arena, &head);
     scope.place = head.place;
     records = ledger_records(operation->ledger);
+    scope.secrets = operation->secret_source;
     scope.records = records.items;
     scope.n_records = records.count;
     scope.following = following_of(operation, (size_t)(binding - operation->bindings));

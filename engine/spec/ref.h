@@ -52,12 +52,14 @@ int ref_resolve(const struct value *value, ref_lookup *lookup, void *arg, const 
                 struct error *error);
 
 /* The same for references to secrets (secret_ref.h) as well, by a function of their own. One pass
- * does both: nothing that was looked up is taken for a reference, of either kind. has_data: the value
- * is attributes with `data` in Base64 (secret_ref_has_data). */
+ * does both: nothing that was looked up is taken for a reference, of either kind. has_data: the
+ * value is attributes with `data` in Base64 (secret_ref_has_data). kept: a member of the value in
+ * which references to secrets stay as they are; NULL: none. */
 struct ref_lookups {
     ref_lookup *reference, *secret;
     void *arg;
     bool has_data;
+    const char *kept;
 };
 int ref_resolve_all(const struct value *value, const struct ref_lookups *lookups,
                     const struct value **ret, struct error *error);

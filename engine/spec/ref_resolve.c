@@ -38,6 +38,7 @@ struct resolve {
     const struct ref_lookups *lookups;
     struct value_builder *made;
     bool is_data; /* at work in `data`, which holds Base64 */
+    bool is_kept; /* at work where references to secrets stay */
     size_t bytes; /* of what was found: LIMIT_REFERRED_BYTES */
 };
 
@@ -100,8 +101,9 @@ static const struct value *in_base64(const struct value *value)
 /* 1: it is none. */
 static int add_secret(struct resolve *resolve, const struct value *value, struct error *error)
 {
-    _cleanup_free_ char *text =
-        resolve->lookups->secret ? secret_ref_text(value, resolve->is_data) : NULL;
+    _cleanup_free_ char *text = resolve->lookups->secret && !resolve->is_kept
+                                    ? secret_ref_text(value, resolve->is_data)
+                                    : NULL;
     _cleanup_value_ const struct value *found = NULL, *sent = NULL;
     int r;
 
@@ -132,28 +134,29 @@ static int add_below(struct resolve *resolve, const struct value *container, siz
     return add_resolved(resolve, value_member(container, index), error);
 }
 
-/* The members of attributes that have `data`. */
-static int add_secret_member(struct resolve *resolve, const struct value *object, size_t index,
-                             struct error *error)
+static int add_top_member(struct resolve *resolve, const struct value *object, size_t index,
+                          struct error *error)
 {
     size_t length = 0;
+    const char *key = value_member_key(object, index, &length);
     int r;
 
-    resolve->is_data = str_equal(value_member_key(object, index, &length), "data");
+    resolve->is_data = resolve->lookups->has_data && str_equal(key, "data");
+    resolve->is_kept = str_equal(key, resolve->lookups->kept);
     r = add_below(resolve, object, index, error);
-    resolve->is_data = false;
+    resolve->is_data = resolve->is_kept = false;
     return r;
 }
 
-static int add_attributes(struct resolve *resolve, const struct value *value, struct error *error)
+static int add_top(struct resolve *resolve, const struct value *value, struct error *error)
 {
     int r = 0;
 
-    if (!resolve->lookups->has_data || !value_is(value, VALUE_OBJECT))
+    if (!value_is(value, VALUE_OBJECT))
         return add_resolved(resolve, value, error);
     value_begin_like(resolve->made, value);
     for (size_t i = 0; r == 0 && i < value_count(value); i++)
-        r = add_secret_member(resolve, value, i, error);
+        r = add_top_member(resolve, value, i, error);
     if (r == 0)
         value_end(resolve->made);
     return r;
@@ -200,7 +203,7 @@ int ref_resolve_all(const struct value *value, const struct ref_lookups *lookups
         return 0;
     }
     made = resolve.made = value_builder_new();
-    r = add_attributes(&resolve, value, error);
+    r = add_top(&resolve, value, error);
     return r == 0 ? value_builder_finish(made, ret, error) : r;
 }
 

@@ -3,7 +3,7 @@
 #include "engine/base/str.h"
 #include "engine/spec/import_id.h"
 #include "engine/value/path.h"
-#include "runtimes/http/compare.h"
+#include "runtimes/http/resource/compare.h"
 #include "runtimes/http/session.h"
 #include "runtimes/io/clock.h"
 

@@ -6,8 +6,8 @@
 #include "engine/spec/not_created.h"
 #include "engine/value/path.h"
 #include "engine/value/value_mark.h"
-#include "runtimes/http/compare.h"
-#include "runtimes/http/select.h"
+#include "runtimes/http/resource/compare.h"
+#include "runtimes/http/resource/select.h"
 #include "runtimes/http/session.h"
 
 /* ms that a change takes at most, beyond its own timeout and those of reads. */

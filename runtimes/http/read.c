@@ -1,4 +1,6 @@
 /* Reading: for references and health, of what is in doubt, and of many things at once. */
+#include <string.h>
+
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/value/json.h"

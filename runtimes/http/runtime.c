@@ -23,6 +23,7 @@ static int open_session(struct runtime *runtime, const struct runtime_scope *sco
     session->namespace_name = str_new(scope->key.namespace_name);
     session->account = str_new(value_get_string(scope->identity, "serviceAccountName"));
     session->is_foreign = scope->is_foreign;
+    session->secrets = scope->secrets;
     pthread_mutex_init(&session->lock, NULL);
     strmap_init(&session->servers);
     seen_init(&session->seen);
@@ -90,6 +91,7 @@ int session_server(struct runtime_session *session, const struct http_descriptio
                                             .requests = session->runtime->requests,
                                             .namespace_name = session->namespace_name,
                                             .account = session->account,
+                                            .secrets = session->secrets,
                                             .is_foreign = session->is_foreign};
     _cleanup_free_ char *key = json_to_str(description->connection);
     _cleanup_(rest_server_unref_p) struct rest_server *made = NULL;
@@ -135,6 +137,7 @@ const struct runtime_ops http_runtime_ops = {
     .flags = RUNTIME_IS_RECORDED | RUNTIME_CREATES_BLINDLY,
     .free = free_runtime,
     .check = &http_checks,
+    .own_secrets = "connection",
     .open = open_session,
     .close = close_session,
     .prefetch = http_prefetch,

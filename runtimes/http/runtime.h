@@ -1,11 +1,13 @@
 /*
  * The HTTP runtime: implements engine/runtime.h for things behind REST APIs. A resource says itself
- * by which requests its thing is read, created, updated and deleted (description.h).
+ * by which requests its thing is read, created, updated and deleted (resource/description.h).
  *
- *   description   the extensions of a resource, checked and taken apart
- *   fill          paths and bodies, filled with values
- *   select        the thing in an answer
- *   compare       what of a thing is compared with its attributes
+ *   resource/     what needs no server, and the CLI has as well:
+ *     description   the extensions of a resource, checked and taken apart
+ *     check         the same for a Spec
+ *     fill          paths and bodies, filled with values
+ *     select        the thing in an answer
+ *     compare       what of a thing is compared with its attributes
  *   hosts         to which hosts there may be connections
  *   server        a connection: its address, its credentials
  *   exchange      a request and its answer

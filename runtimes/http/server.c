@@ -5,18 +5,22 @@
 #include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/secrets.h"
 #include "engine/value/redaction.h"
+#include "runtimes/io/clock.h"
 
 /* A server that has ended a connection meanwhile leaves a request without an answer, and nobody
  * knows then if a create happened: connections that were idle for longer are not used again. */
 #define IDLE_TIME 4000
+
+#define SECRET_TIME 20000 /* ms for a value of a secret store */
 
 /* A server in the making. */
 struct making {
     const struct rest_server_owner *owner;
     const struct runtime_call *call;
     const struct value *data; /* of the object that was read last; a reference */
-    const char *data_name;
+    const char *data_name;    /* NULL: of a secret store */
     bool is_data_of_config_map;
     struct buf ca;
     char *headers[16];
@@ -71,6 +75,35 @@ static int load(struct making *making, const char *field, bool is_config_map, co
     return 0;
 }
 
+/* *ret: borrowed until the next call. */
+static int look_up(struct making *making, const char *field, const char *reference,
+                   const char **ret, size_t *ret_length, struct error *error)
+{
+    struct secret_source *source = making->owner->secrets;
+    int64_t deadline = system_clock.monotonic(&system_clock) + SECRET_TIME;
+    struct secret secret = {0};
+    int r;
+
+    if (!source)
+        return err_set(error, ERR_UNSUPPORTED, "Unsupported",
+                       "extensions.connection.%s: no secret store is asked: a Preview looks up "
+                       "nothing in one, and a Spec must have `secretStore`",
+                       field);
+    if (making->call->deadline < deadline)
+        deadline = making->call->deadline;
+    r = source->ops->get(source, reference, deadline, making->call->cancel, &secret, error);
+    if (r < 0) {
+        err_wrap(error, "extensions.connection.%s", field);
+        return r;
+    }
+    free(secret.version);
+    value_unref(making->data);
+    making->data = secret.value;
+    making->data_name = NULL;
+    *ret = value_string_n(making->data, ret_length);
+    return 0;
+}
+
 /* *ret: borrowed until the next call. Line ends at the end are cut off, as files have them. */
 static int read_value(struct making *making, const char *field, const struct value *from,
                       const char *key, const char **ret, size_t *ret_length, struct error *error)
@@ -90,12 +123,14 @@ static int read_value(struct making *making, const char *field, const struct val
     return 0;
 }
 
+/* ref: the member with a reference to a secret store, in place of a Secret and a key. */
 static int read_line(struct making *making, const char *field, const struct value *from,
-                     const char *key, char **ret, struct error *error)
+                     const char *key, const char *ref, char **ret, struct error *error)
 {
-    const char *text;
+    const char *reference = value_get_string(from, ref), *text;
     size_t length;
-    int r = read_value(making, field, from, key, &text, &length, error);
+    int r = reference ? look_up(making, field, reference, &text, &length, error)
+                      : read_value(making, field, from, key, &text, &length, error);
 
     if (r < 0)
         return r;
@@ -106,7 +141,7 @@ static int read_line(struct making *making, const char *field, const struct valu
             return err_set(error, ERR_INVALID, "SecretNotFound",
                            "extensions.connection.%s: what is under the key \"%s\" is not one line "
                            "of text",
-                           field, key);
+                           field, reference ? reference : key);
     *ret = str_new_n(text, length);
     return 0;
 }
@@ -129,7 +164,7 @@ static int add_bearer(struct making *making, const struct value *from, struct er
 {
     const char *key = value_get_string(from, "key");
     _cleanup_(str_free_secret_p) char *token = NULL;
-    int r = read_line(making, "bearerFrom", from, key ? key : "token", &token, error);
+    int r = read_line(making, "bearerFrom", from, key ? key : "token", "ref", &token, error);
 
     if (r < 0)
         return r;
@@ -145,11 +180,11 @@ static int add_basic(struct making *making, const struct value *from, struct err
     _cleanup_(str_free_secret_p) char *username = NULL, *password = NULL, *both = NULL;
     _cleanup_buf_ struct buf text = BUF_INIT;
     int r = read_line(making, "basicFrom", from, username_key ? username_key : "username",
-                      &username, error);
+                      "usernameRef", &username, error);
 
     if (r >= 0)
         r = read_line(making, "basicFrom", from, password_key ? password_key : "password",
-                      &password, error);
+                      "passwordRef", &password, error);
     if (r < 0)
         return r;
     if (strchr(username, ':'))
@@ -168,7 +203,8 @@ static int add_header_from(struct making *making, const struct value *from, stru
 {
     const char *prefix = value_get_string(from, "prefix");
     _cleanup_(str_free_secret_p) char *text = NULL;
-    int r = read_line(making, "headersFrom", from, value_get_string(from, "key"), &text, error);
+    int r =
+        read_line(making, "headersFrom", from, value_get_string(from, "key"), "ref", &text, error);
 
     if (r < 0)
         return r;

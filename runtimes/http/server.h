@@ -3,8 +3,9 @@
  * credentials that every request carries.
  *
  * Credentials come from Secrets of the Spec's namespace, which are read with the rights of its
- * ServiceAccount. They are here and in requests alone, and are hidden in all errors. A server is
- * immutable and reference-counted: steps keep theirs. Thread-safe.
+ * ServiceAccount, or from the Spec's secret store. They are here and in requests alone, and are
+ * hidden in all errors. A server is immutable and reference-counted: steps keep theirs.
+ * Thread-safe.
  */
 #ifndef RUNTIMES_HTTP_SERVER_H
 #define RUNTIMES_HTTP_SERVER_H
@@ -13,8 +14,8 @@
 
 #include "engine/threads/slots.h"
 #include "runtimes/http/config.h"
-#include "runtimes/http/description.h"
 #include "runtimes/http/quota.h"
+#include "runtimes/http/resource/description.h"
 #include "runtimes/io/http.h"
 
 /* Whose servers they are. Borrowed. */
@@ -24,8 +25,9 @@ struct rest_server_owner {
     struct rest_quota *quota;
     struct slots *requests; /* that are under way at once */
     const char *namespace_name;
-    const char *account; /* or NULL */
-    bool is_foreign;     /* it gets no credentials */
+    const char *account;           /* or NULL */
+    struct secret_source *secrets; /* the store's; NULL: it is not asked */
+    bool is_foreign;               /* it gets no credentials */
 };
 
 struct rest_server {
@@ -41,7 +43,8 @@ struct rest_server {
 };
 
 /* ERR_FORBIDDEN HostNotAllowed, AccessDenied; ERR_INVALID InvalidAddress, SecretNotFound;
- * ERR_UNSUPPORTED: an owner that is foreign needs credentials; ERR_UNAVAILABLE TooManyServers. */
+ * ERR_UNSUPPORTED: an owner that is foreign, or has no store, needs credentials; ERR_UNAVAILABLE
+ * TooManyServers; those of secret_source_ops.get(). */
 int rest_server_new(const struct rest_server_owner *owner,
                     const struct http_description *description, const struct runtime_call *call,
                     struct rest_server **ret, struct error *error);

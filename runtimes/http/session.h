@@ -22,7 +22,8 @@ struct http_runtime {
 struct runtime_session {
     struct http_runtime *runtime;
     char *namespace_name;
-    char *account; /* the ServiceAccount's name, or NULL */
+    char *account;                 /* the ServiceAccount's name, or NULL */
+    struct secret_source *secrets; /* or NULL */
     bool is_foreign;
     pthread_mutex_t lock;
     struct seen_things seen;

@@ -3,7 +3,7 @@
 #include "engine/base/str.h"
 #include "engine/value/path.h"
 #include "engine/value/value_mark.h"
-#include "runtimes/http/select.h"
+#include "runtimes/http/resource/select.h"
 
 void rest_thing_done(struct rest_thing *thing)
 {

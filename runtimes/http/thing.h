@@ -6,7 +6,7 @@
 #define RUNTIMES_HTTP_THING_H
 
 #include "runtimes/http/exchange.h"
-#include "runtimes/http/fill.h"
+#include "runtimes/http/resource/fill.h"
 
 struct rest_thing {
     const struct value *object; /* a reference; NULL: there is none */

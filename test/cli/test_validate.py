@@ -20,6 +20,20 @@ CONFIG = """\
 """
 
 
+THING = """\
+resources:
+- id: a
+  type: HTTP
+  attributes:
+    name: web
+  extensions:
+    connection: {url: "https://api.example/v1", bearerFrom: {secret: api}}
+    read: {path: "/things/{/name}"}
+    create: {method: PUT, path: "/things/{/name}"}
+    delete: {method: DELETE, path: "/things/{/name}"}
+"""
+
+
 def validate(text, *arguments):
     return kusion("validate", *arguments, "-f", "-", input=text)
 
@@ -75,6 +89,15 @@ def test_the_examples_are_right():
      "stdin:5:1  error  ConfigMap/a  v1:ConfigMap:a is there already, at stdin:1:1"),
     ("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\ndata: {a: Yg==}\n",
      "stdin:4:1  warning  Secret/a  attributes.data: values in clear"),
+    (THING.replace("PUT", "GET"), "stdin:9:16  error  a  extensions.create.method: must be one of POST, PUT"),
+    (THING.replace("/{/name}", "/{/name"), "stdin:8:14  error  a  extensions.read.path: "),
+    (THING.replace("read:", "reed:"), "stdin:8:5  error  a  extensions.reed: there is no such field; is read meant?"),
+    (THING.replace("api.example", "user@api.example"),
+     "stdin:7:18  error  a  extensions.connection.url: "),
+    (THING.replace("secret: api", "ref: api"),
+     "stdin:7:60  error  a  extensions.connection.bearerFrom.ref: must be a reference to a secret store"),
+    (THING.replace("secret: api", "ref: 'ref://api/token'"),
+     "a  extensions.connection.bearerFrom.ref: refers to a secret, and the Spec has no secretStore"),
     ("a: [\n", "stdin:2:1  error  while parsing"),
     ("a: b\n\tc: d\n", "stdin:2:1  error  while scanning"),
 ], ids=str)

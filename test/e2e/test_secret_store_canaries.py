@@ -10,6 +10,7 @@ from kusion_e2e.approved import Approved
 from kusion_e2e.controller import STATE
 from kusion_e2e.kinds import create, new_release
 from kusion_e2e.releases import ask, preview
+from kusion_e2e.rest import Rest
 from kusion_e2e.rights import account
 from kusion_e2e.searched import Search, inflated, leaks, searched_operator
 from kusion_e2e.specs import config_map, resource
@@ -34,8 +35,16 @@ def vault(state_namespace):
 
 
 @pytest.fixture(scope="module")
-def operator(state_namespace, vault, tmp_path_factory):
-    made = searched_operator(state_namespace, tmp_path_factory.mktemp("t"), [*things_flags(), *vault.flags()])
+def rest():
+    server = Rest()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def operator(state_namespace, vault, rest, tmp_path_factory):
+    made = searched_operator(state_namespace, tmp_path_factory.mktemp("t"),
+                             [*things_flags(), *vault.flags(), *rest.flags])
     yield made
     assert made.stop() == 0
 
@@ -198,3 +207,61 @@ def test_a_whole_life_of_terraform(operator, vault, spec, backend):
     life.now()
     spec.delete()
     life.now()
+
+
+class HttpLife(Life):
+    def now(self):
+        super().now()
+        assert not self.kept_in_secrets()
+        self.accounts_tokens()
+
+    def rotate_token(self):
+        """What a header can have."""
+        self.n += 1
+        token = self.canaries.data(f"token {self.n}")
+        self.vault.put(f"secret/{self.name}-api", token=token)
+        return token
+
+
+def test_a_whole_life_of_things_behind_an_api(operator, vault, spec, rest):
+    """The API quotes the credentials that it refuses."""
+    life = HttpLife(operator, vault, spec)
+    fields = {"secretStore": life.store(), "retryInterval": "1s", **AUTOMATIC}
+    reference = f"ref://{life.name}-api/token"
+    rest.credentials = {"bearerFrom": {"ref": reference}}
+
+    def things(x):
+        header = rest.thing("b", x=x, password=life.ref("password"))
+        header["extensions"]["connection"] = {"url": rest.url, "headersFrom": [
+            {"name": "Authorization", "prefix": "Bearer ", "ref": reference}]}
+        return [rest.thing("a", x=x, password=life.ref("password")), header]
+
+    life.rotate("password")
+    rest.token = life.rotate_token()
+    spec.apply(things("1"), **fields)
+    spec.wait("True")
+    life.now()
+    rest.token = life.rotate_token()  # of the credentials alone: nothing is to be changed
+    life.rotate("password")
+    ask(spec)
+    spec.wait("True")
+    newest = life.canaries.all[f"password {life.n}"]
+    assert {one["attributes"]["password"] for one in rest.things().values()} == {newest.plain or newest.data}
+    life.now()
+    right, rest.token = rest.token, "another"
+    spec.apply(things("2"), **fields)
+    assert "status 401" in spec.wait("False")["message"]
+    life.now()
+    rest.token = right
+    spec.wait("True")
+    vault.broken = 500
+    spec.apply(things("3"), **fields)
+    eventually(lambda: "answers 500" in (spec.condition() or {}).get("message", ""))
+    life.now()
+    vault.broken = None
+    spec.wait("True")
+    preview(spec.cluster, spec.namespace, "spec", "look")
+    life.now()
+    spec.delete()
+    life.now()
+    assert not rest.things()

@@ -176,9 +176,10 @@ static int plan_resource(struct node *node, const struct record *record, bool is
 
     slot_give_back(node->large); /* others may have to be read first */
     ret->action = PLAN_UNKNOWN;
-    r = operation_resolve(operation, resource->attributes, is_due, &attributes, error);
+    r = operation_resolve(operation, resource->attributes, NULL, is_due, &attributes, error);
     if (r >= 0)
-        r = operation_resolve(operation, resource->extensions, is_due, &written, error);
+        r = operation_resolve(operation, resource->extensions, operation_ops(node)->own_secrets,
+                              is_due, &written, error);
     if (r < 0)
         return r;
     opened = operation_open_record(operation, prior); /* what it is marked with is known by now */

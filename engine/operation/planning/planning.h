@@ -79,10 +79,11 @@ int operation_plan_removal(struct node *node, const struct record *old, struct p
 
 /* ---- resolve.c ---- */
 
-/* A resource's attributes or extensions with values for its references. is_due: all that they refer
- * to is applied, so that nothing is unknown. A reference; NULL stays NULL. */
-int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
-                      const struct value **ret, struct error *error);
+/* A resource's attributes or extensions with values for its references. kept: a member in which
+ * references to secrets stay; or NULL. is_due: all that they refer to is applied, so that nothing
+ * is unknown. A reference; NULL stays NULL. */
+int operation_resolve(struct operation *operation, const struct value *value, const char *kept,
+                      bool is_due, const struct value **ret, struct error *error);
 
 /* ---- outputs.c ---- */
 

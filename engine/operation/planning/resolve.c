@@ -148,15 +148,16 @@ static int look_up_secret(void *arg, const char *text, const struct value **ret,
     return 0;
 }
 
-int operation_resolve(struct operation *operation, const struct value *value, bool is_due,
-                      const struct value **ret, struct error *error)
+int operation_resolve(struct operation *operation, const struct value *value, const char *kept,
+                      bool is_due, const struct value **ret, struct error *error)
 {
     struct resolution resolution = {operation, is_due};
     const struct ref_lookups lookups = {.reference = look_up_reference,
                                         .secret = operation->spec->has_secret_store ? look_up_secret
                                                                                     : NULL,
                                         .arg = &resolution,
-                                        .has_data = secret_ref_has_data(value)};
+                                        .has_data = secret_ref_has_data(value),
+                                        .kept = kept};
     int r;
 
     if (!value) {

@@ -47,6 +47,7 @@ class Rest:
         self.made, self.lines, self.requests, self.bad = {}, [], [], {}
         self.is_hurried = False
         self.late = 4  # seconds
+        self.token, self.credentials = TOKEN, {"bearerFrom": {"secret": SECRET, "key": "token"}}
         self.etags = True
         self.changed = {}  # by name: what the server makes of it: {"status": "pending"}
         handler = type("Handler", (Handler,), {"rest": self})
@@ -128,7 +129,7 @@ class Rest:
     # Resources.
 
     def connection(self):
-        return {"url": self.url, "bearerFrom": {"secret": SECRET, "key": "token"}}
+        return {"url": self.url, **self.credentials}
 
     def thing(self, name, extensions=None, depends_on=(), **attributes):
         """One that is known by its id alone."""
@@ -210,7 +211,7 @@ class Handler(BaseHTTPRequestHandler):
         self.body = json.loads(self.rfile.read(length)) if length else None
         with self.rest.lock:
             self.rest.requests.append((self.command, self.path, dict(self.headers), self.body))
-        if self.headers.get("Authorization") != f"Bearer {TOKEN}":
+        if self.headers.get("Authorization") != f"Bearer {self.rest.token}":
             self.answer(401, {"error": "who are you?", "got": self.headers.get("Authorization")})
             return
         url = urllib.parse.urlsplit(self.path)

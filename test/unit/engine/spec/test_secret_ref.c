@@ -125,7 +125,8 @@ static void resolves_both_kinds_in_one_pass(void)
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_value_ const struct value *value = NULL, *resolved = NULL, *paths = NULL;
         _cleanup_buf_ struct buf asked = BUF_INIT;
-        struct ref_lookups lookups = {look_up_object, look_up_secret, &asked, false};
+        struct ref_lookups lookups = {
+            .reference = look_up_object, .secret = look_up_secret, .arg = &asked};
         _cleanup_free_ char *text = NULL, *marked = NULL;
         struct error error = {0};
 
@@ -142,13 +143,33 @@ static void resolves_both_kinds_in_one_pass(void)
     }
 }
 
+static void leaves_what_is_looked_up_later(void)
+{
+    _cleanup_value_ const struct value *value =
+        value_pack("{s:{s:[s],s:s},s:s}", "kept", "a", "ref://a/b", "b", "$kusion_path.a.x",
+                   "other", "ref://a/b");
+    _cleanup_value_ const struct value *resolved = NULL;
+    _cleanup_buf_ struct buf asked = BUF_INIT;
+    const struct ref_lookups lookups = {
+        .reference = look_up_object, .secret = look_up_secret, .arg = &asked, .kept = "kept"};
+    _cleanup_free_ char *text = NULL;
+    struct error error = {0};
+
+    EXPECT_INT(ref_resolve_all(value, &lookups, &resolved, &error), 0, error.message);
+    text = json_to_str(resolved);
+    EXPECT(strstr(text, "\"a\":[\"ref://a/b\"]"), text);
+    EXPECT(!strstr(text, "kusion_path"), text);
+    EXPECT(strstr(text, "\"other\":\"value\""), text);
+}
+
 static void an_error_ends_it(void)
 {
     _cleanup_value_ const struct value *value =
         value_pack("{s:s,s:s}", "a", "ref://none/x", "b", "ref://a/b");
     const struct value *resolved = NULL;
     _cleanup_buf_ struct buf asked = BUF_INIT;
-    const struct ref_lookups lookups = {look_up_object, look_up_secret, &asked, false};
+    const struct ref_lookups lookups = {
+        .reference = look_up_object, .secret = look_up_secret, .arg = &asked};
     struct error error = {0};
 
     EXPECT_INT(ref_resolve_all(value, &lookups, &resolved, &error), ERR_INVALID, "none");
@@ -225,4 +246,5 @@ static void finds_what_is_in_clear(void)
 }
 
 SUITE(secret_ref, TEST(finds_what_is_in_clear), TEST(reads_references), TEST(refuses_what_is_none),
-      TEST(resolves_both_kinds_in_one_pass), TEST(an_error_ends_it), TEST(checks_the_store))
+      TEST(resolves_both_kinds_in_one_pass), TEST(leaves_what_is_looked_up_later),
+      TEST(an_error_ends_it), TEST(checks_the_store))

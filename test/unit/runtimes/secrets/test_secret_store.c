@@ -182,8 +182,77 @@ static void asks_no_other_host(void)
     unmake(&made);
 }
 
+/* Spellings of inner addresses, and of hosts that look like the one that is named. */
+static void no_spelling_of_a_server_gets_a_token(void)
+{
+    static const char *const hosts[] = {"vault.example:8200", "http://vault.example:8200"};
+    static const char *const servers[] = {
+        "http://127.0.0.1:8200",
+        "http://2130706433:8200",
+        "http://0x7f.1:8200",
+        "http://127.1:8200",
+        "http://0177.0.0.1:8200",
+        "http://017700000001:8200",
+        "http://0:8200",
+        "http://0.0.0.0:8200",
+        "http://localhost:8200",
+        "http://localhost.:8200",
+        "http://[::1]:8200",
+        "http://[::]:8200",
+        "http://[::ffff:127.0.0.1]:8200",
+        "http://[::ffff:7f00:1]:8200",
+        "http://[::127.0.0.1]:8200",
+        "http://[64:ff9b::7f00:1]:8200",
+        "http://[2002:7f00:1::]:8200",
+        "http://[fe80::1%25lo]:8200",
+        "http://user@127.0.0.1:8200",
+        "http://vault.example:8200@127.0.0.1:8200",
+        "http://127.0.0.1:8200#@vault.example:8200",
+        "http://127.0.0.1:8200?@vault.example:8200",
+        "http://127.0.0.1:8200\\\\@vault.example:8200",
+        "http://127.0.0.1%00.vault.example:8200",
+        "http://%31%32%37.0.0.1:8200",
+        "http://vault%2eexample:8200",
+        "http:\\\\\\\\127.0.0.1:8200",
+        "http:127.0.0.1:8200",
+        "http:///127.0.0.1:8200",
+        "//127.0.0.1:8200",
+        "http://vault.example:8200\\r\\nHost: 127.0.0.1",
+        "http://vault.example: 8200",
+        "http://vault.example.:8200",
+        "http://vault.example.evil:8200",
+        "http://vault.example:08200x",
+        "http://evil.vault.example:8200",
+        "http://\uff11\uff12\uff17.0.0.1:8200",
+        "unix:///run/kms.sock",
+        "file:///etc/passwd",
+        "gopher://127.0.0.1:8200/_x",
+        "dict://127.0.0.1:8200",
+        "https://kubernetes.default.svc",
+        "http://169.254.169.254/latest",
+        "http://[fd00:ec2::254]/latest",
+        "http://metadata.google.internal",
+        "http://100.100.100.200",
+        "",
+    };
+    struct made made;
+
+    make(&made, hosts, ARRAY_SIZE(hosts));
+    tokens = 0;
+    for (size_t i = 0; i < ARRAY_SIZE(servers); i++) {
+        _cleanup_free_ char *settings = str_printf(VAULT("%s"), servers[i]);
+        struct secret_store *store = NULL;
+        int r = open_store(&made, settings, &store, NULL);
+
+        EXPECT(r == ERR_FORBIDDEN || r == ERR_INVALID, settings);
+        secret_store_free(store);
+    }
+    EXPECT_INT(tokens, 0, "no token is made");
+    unmake(&made);
+}
+
 SUITE(secret_store,
 #ifdef KUSION_TEST_RUNTIME
       TEST(takes_properties),
 #endif
-      TEST(asks_no_other_host))
+      TEST(asks_no_other_host), TEST(no_spelling_of_a_server_gets_a_token))

@@ -1,4 +1,4 @@
-#include "runtimes/http/select.h"
+#include "runtimes/http/resource/select.h"
 
 #include "engine/base/buf.h"
 #include "engine/value/json.h"

@@ -4,10 +4,10 @@
  *   connection:
  *     url: https://dns.example.com/api/v1      where its paths begin
  *     caFrom: {configMap: ca, key: ca.crt}     or secret; default: the system's CAs
- *     bearerFrom: {secret: dns, key: token}
- *     basicFrom: {secret: dns}                 usernameKey, passwordKey: default username, password
- *     headersFrom: [{name: X-API-Key, secret: dns, key: token}]
- *   id: /id                  pointer to the id in the answer of `create`, and in what is read
+ *     bearerFrom: {secret: dns, key: token}    or {ref: "ref://dns/token"}
+ *     basicFrom: {secret: dns}                 usernameKey, passwordKey: default username,
+ * password; or usernameRef, passwordRef headersFrom: [{name: X-API-Key, secret: dns, key: token}]
+ * or ref id: /id                  pointer to the id in the answer of `create`, and in what is read
  *   read:
  *     path: /zones/{zone}
  *     select: /rrsets        pointer to the thing, or to the list of things, in the answer

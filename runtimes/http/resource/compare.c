@@ -1,4 +1,4 @@
-#include "runtimes/http/compare.h"
+#include "runtimes/http/resource/compare.h"
 
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"

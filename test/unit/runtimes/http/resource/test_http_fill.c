@@ -1,4 +1,4 @@
-#include "runtimes/http/fill.h"
+#include "runtimes/http/resource/fill.h"
 
 #include "engine/base/str.h"
 #include "engine/value/json.h"

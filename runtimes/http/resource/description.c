@@ -1,4 +1,4 @@
-#include "runtimes/http/description.h"
+#include "runtimes/http/resource/description.h"
 
 #include <string.h>
 #include <strings.h>
@@ -7,8 +7,9 @@
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/spec/secret_ref.h"
 #include "engine/value/path.h"
-#include "runtimes/http/fill.h"
+#include "runtimes/http/resource/fill.h"
 
 #define LONGEST_TIMEOUT (INT64_C(10) * 60 * 1000)
 #define FIELD_BYTES     256
@@ -39,7 +40,17 @@ struct member {
     const char *name;
     check_member *check;
     bool is_required;
+    const struct member *members; /* it is an object of these, which is checked first; or NULL */
 };
+
+#define MUST(name, check)       \
+    {                           \
+        name, check, true, NULL \
+    }
+#define MAY(name, check)         \
+    {                            \
+        name, check, false, NULL \
+    }
 
 static bool is_absent(const struct value *value)
 {
@@ -75,6 +86,18 @@ static void join(char ret[FIELD_BYTES], const char *field, const char *name)
     str_copy(ret, FIELD_BYTES, both);
 }
 
+static void check_object(const struct checking *checking, const char *field,
+                         const struct value *value, const struct member *members);
+
+static void check_one(const struct checking *checking, const char *field, const struct value *value,
+                      const struct member *member)
+{
+    if (member->members)
+        check_object(checking, field, value, member->members);
+    if (member->check && (!member->members || value_is(value, VALUE_OBJECT)))
+        member->check(checking, field, value);
+}
+
 /* Other tools may have members whose name has a slash. */
 static void check_object(const struct checking *checking, const char *field,
                          const struct value *value, const struct member *members)
@@ -92,7 +115,7 @@ static void check_object(const struct checking *checking, const char *field,
 
         join(inner, field, name);
         if (member && !is_absent(value_member(value, i)))
-            member->check(checking, inner, value_member(value, i));
+            check_one(checking, inner, value_member(value, i), member);
         else if (!member && !strchr(name, '/'))
             report_unknown(checking, inner, name, members);
     }
@@ -131,11 +154,14 @@ static void check_text(const struct checking *checking, const char *field,
     read_text(checking, field, value);
 }
 
-/* Not parsed before it is known. */
+/* Not parsed before it is known. A reference to a secret would be shown in messages. */
 static void check_url(const struct checking *checking, const char *field, const struct value *value)
 {
-    if (!ref_is(value) && !value_is(value, VALUE_UNKNOWN))
-        read_text(checking, field, value);
+    const char *text =
+        ref_is(value) || value_is(value, VALUE_UNKNOWN) ? NULL : read_text(checking, field, value);
+
+    if (text && str_has_prefix(text, SECRET_REF_PREFIX))
+        report(checking, field, "an address is no secret: write it out");
 }
 
 static void check_pointer(const struct checking *checking, const char *field,
@@ -316,21 +342,54 @@ static void check_secret_header(const struct checking *checking, const char *fie
         check_header_name(checking, field, name, true);
 }
 
-static const struct member header_from_members[] = {{"name", check_secret_header, true},
-                                                    {"secret", check_text, true},
-                                                    {"key", check_text, true},
-                                                    {"prefix", check_text, false},
-                                                    {0}};
+/* What a secret store has: its syntax is checked with all others. */
+static void check_secret_ref(const struct checking *checking, const char *field,
+                             const struct value *value)
+{
+    const char *text = value_string(value);
+
+    if (!text || !str_has_prefix(text, SECRET_REF_PREFIX))
+        report(checking, field, "must be a reference to a secret store: %sNAME/PROPERTY",
+               SECRET_REF_PREFIX);
+}
+
+static const struct member header_from_members[] = {
+    MUST("name", check_secret_header), MAY("secret", check_text), MAY("key", check_text),
+    MAY("ref", check_secret_ref),      MAY("prefix", check_text), {0}};
 static const struct member bearer_members[] = {
-    {"secret", check_text, true}, {"key", check_text, false}, {0}};
-static const struct member basic_members[] = {{"secret", check_text, true},
-                                              {"usernameKey", check_text, false},
-                                              {"passwordKey", check_text, false},
+    MAY("secret", check_text), MAY("key", check_text), MAY("ref", check_secret_ref), {0}};
+static const struct member basic_members[] = {MAY("secret", check_text),
+                                              MAY("usernameKey", check_text),
+                                              MAY("passwordKey", check_text),
+                                              MAY("usernameRef", check_secret_ref),
+                                              MAY("passwordRef", check_secret_ref),
                                               {0}};
-static const struct member ca_members[] = {{"configMap", check_text, false},
-                                           {"secret", check_text, false},
-                                           {"key", check_text, false},
-                                           {0}};
+static const struct member ca_members[] = {
+    MAY("configMap", check_text), MAY("secret", check_text), MAY("key", check_text), {0}};
+
+static bool has_any(const struct value *value, const char *const *names)
+{
+    for (; *names; names++)
+        if (!is_absent(value_get(value, *names)))
+            return true;
+    return false;
+}
+
+/* A credential is of a Secret, or of a secret store. */
+static void check_credential(const struct checking *checking, const char *field,
+                             const struct value *value)
+{
+    static const char *const keys[] = {"key", "usernameKey", "passwordKey", NULL};
+    static const char *const refs[] = {"ref", "usernameRef", "passwordRef", NULL};
+    bool has_secret = !is_absent(value_get(value, "secret")), has_ref = has_any(value, refs);
+
+    if (has_secret == has_ref)
+        report(checking, field, "must name a Secret, or refer to a secret store");
+    else if (has_ref && has_any(value, keys))
+        report(checking, field, "a key is of a Secret, and a reference has a property");
+    if (is_absent(value_get(value, "usernameRef")) != is_absent(value_get(value, "passwordRef")))
+        report(checking, field, "usernameRef and passwordRef go together");
+}
 
 static void check_headers_from(const struct checking *checking, const char *field,
                                const struct value *value)
@@ -339,42 +398,33 @@ static void check_headers_from(const struct checking *checking, const char *fiel
         report(checking, field, "must be a list");
     for (size_t i = 0; value_is(value, VALUE_ARRAY) && i < value_count(value); i++) {
         _cleanup_free_ char *inner = str_printf("%s[%zu]", field, i);
+        const struct value *one = value_at(value, i);
 
-        check_object(checking, inner, value_at(value, i), header_from_members);
+        check_object(checking, inner, one, header_from_members);
+        check_credential(checking, inner, one);
+        if (!is_absent(value_get(one, "secret")) && is_absent(value_get(one, "key")))
+            report(checking, inner, "a Secret has a key");
     }
-}
-
-static void check_bearer(const struct checking *checking, const char *field,
-                         const struct value *value)
-{
-    check_object(checking, field, value, bearer_members);
-}
-
-static void check_basic(const struct checking *checking, const char *field,
-                        const struct value *value)
-{
-    check_object(checking, field, value, basic_members);
 }
 
 static void check_ca(const struct checking *checking, const char *field, const struct value *value)
 {
-    check_object(checking, field, value, ca_members);
     if (is_absent(value_get(value, "secret")) == is_absent(value_get(value, "configMap")))
         report(checking, field, "must name one of configMap and secret");
 }
 
-static const struct member connection_members[] = {{"url", check_url, true},
-                                                   {"caFrom", check_ca, false},
-                                                   {"bearerFrom", check_bearer, false},
-                                                   {"basicFrom", check_basic, false},
-                                                   {"headersFrom", check_headers_from, false},
-                                                   {0}};
+static const struct member connection_members[] = {
+    MUST("url", check_url),
+    {"caFrom", check_ca, false, ca_members},
+    {"bearerFrom", check_credential, false, bearer_members},
+    {"basicFrom", check_credential, false, basic_members},
+    MAY("headersFrom", check_headers_from),
+    {0}};
 
 static void check_connection(const struct checking *checking, const char *field,
                              const struct value *value)
 {
-    check_object(checking, field, value, connection_members);
-    if (value_get(value, "bearerFrom") && value_get(value, "basicFrom"))
+    if (!is_absent(value_get(value, "bearerFrom")) && !is_absent(value_get(value, "basicFrom")))
         report(checking, field, "bearerFrom and basicFrom cannot be there at once");
 }
 
@@ -421,89 +471,52 @@ static void check_where(const struct checking *checking, const char *field,
     }
 }
 
-static const struct member read_members[] = {{"path", check_path, true},
-                                             {"headers", check_headers, false},
-                                             {"select", check_pointer, false},
-                                             {"where", check_where, false},
-                                             {"absent", check_statuses, false},
-                                             {"timeout", check_timeout, false},
+static const struct member read_members[] = {MUST("path", check_path),
+                                             MAY("headers", check_headers),
+                                             MAY("select", check_pointer),
+                                             MAY("where", check_where),
+                                             MAY("absent", check_statuses),
+                                             MAY("timeout", check_timeout),
                                              {0}};
-static const struct member create_members[] = {{"method", check_method, true},
-                                               {"path", check_path, true},
-                                               {"headers", check_headers, false},
-                                               {"body", check_body, false},
-                                               {"exists", check_statuses, false},
-                                               {"timeout", check_timeout, false},
+static const struct member create_members[] = {MUST("method", check_method),
+                                               MUST("path", check_path),
+                                               MAY("headers", check_headers),
+                                               MAY("body", check_body),
+                                               MAY("exists", check_statuses),
+                                               MAY("timeout", check_timeout),
                                                {0}};
 static const struct member update_members[] = {
-    {"method", check_method, true},    {"path", check_path, true},
-    {"headers", check_headers, false}, {"body", check_body, false},
-    {"timeout", check_timeout, false}, {0}};
-static const struct member delete_members[] = {{"method", check_method, true},
-                                               {"path", check_path, true},
-                                               {"headers", check_headers, false},
-                                               {"body", check_body, false},
-                                               {"absent", check_statuses, false},
-                                               {"timeout", check_timeout, false},
+    MUST("method", check_method), MUST("path", check_path),      MAY("headers", check_headers),
+    MAY("body", check_body),      MAY("timeout", check_timeout), {0}};
+static const struct member delete_members[] = {MUST("method", check_method),
+                                               MUST("path", check_path),
+                                               MAY("headers", check_headers),
+                                               MAY("body", check_body),
+                                               MAY("absent", check_statuses),
+                                               MAY("timeout", check_timeout),
                                                {0}};
-static const struct member wait_members[] = {{"path", check_path, false},
-                                             {"pointer", check_pointer, true},
-                                             {"ready", check_scalars, true},
-                                             {"failed", check_scalars, false},
+static const struct member wait_members[] = {MAY("path", check_path),
+                                             MUST("pointer", check_pointer),
+                                             MUST("ready", check_scalars),
+                                             MAY("failed", check_scalars),
                                              {0}};
 static const struct member lifecycle_members[] = {
-    {"createBeforeDestroy", check_bool, false}, {"preventDestroy", check_bool, false}, {0}};
+    MAY("createBeforeDestroy", check_bool), MAY("preventDestroy", check_bool), {0}};
 
-static void check_read(const struct checking *checking, const char *field,
-                       const struct value *value)
-{
-    check_object(checking, field, value, read_members);
-}
-
-static void check_create(const struct checking *checking, const char *field,
-                         const struct value *value)
-{
-    check_object(checking, field, value, create_members);
-}
-
-static void check_update(const struct checking *checking, const char *field,
-                         const struct value *value)
-{
-    check_object(checking, field, value, update_members);
-}
-
-static void check_delete(const struct checking *checking, const char *field,
-                         const struct value *value)
-{
-    check_object(checking, field, value, delete_members);
-}
-
-static void check_wait(const struct checking *checking, const char *field,
-                       const struct value *value)
-{
-    check_object(checking, field, value, wait_members);
-}
-
-static void check_lifecycle(const struct checking *checking, const char *field,
-                            const struct value *value)
-{
-    check_object(checking, field, value, lifecycle_members);
-}
-
-static const struct member members[] = {{"connection", check_connection, true},
-                                        {"id", check_pointer, false},
-                                        {"read", check_read, true},
-                                        {"create", check_create, true},
-                                        {"update", check_update, false},
-                                        {"delete", check_delete, true},
-                                        {"wait", check_wait, false},
-                                        {"parameters", check_parameters, false},
-                                        {"computed", check_pointers, false},
-                                        {"immutable", check_pointers, false},
-                                        {"unordered", check_pointers, false},
-                                        {"writeOnly", check_pointers, false},
-                                        {"sensitive", check_pointers, false},
-                                        {"lifecycle", check_lifecycle, false},
+static const struct member members[] = {{"connection", check_connection, true, connection_members},
+                                        MAY("id", check_pointer),
+                                        {"read", NULL, true, read_members},
+                                        {"create", NULL, true, create_members},
+                                        {"update", NULL, false, update_members},
+                                        {"delete", NULL, true, delete_members},
+                                        {"wait", NULL, false, wait_members},
+                                        MAY("parameters", check_parameters),
+                                        MAY("computed", check_pointers),
+                                        MAY("immutable", check_pointers),
+                                        MAY("unordered", check_pointers),
+                                        MAY("writeOnly", check_pointers),
+                                        MAY("sensitive", check_pointers),
+                                        {"lifecycle", NULL, false, lifecycle_members},
                                         {0}};
 
 /* Names in braces are those of parameters. */

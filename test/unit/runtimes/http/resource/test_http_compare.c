@@ -1,7 +1,7 @@
-#include "runtimes/http/compare.h"
+#include "runtimes/http/resource/compare.h"
 
 #include "engine/value/json.h"
-#include "runtimes/http/select.h"
+#include "runtimes/http/resource/select.h"
 #include "test/unit/suite.h"
 
 static const struct value *json(const char *text)

@@ -1,4 +1,4 @@
-#include "runtimes/http/fill.h"
+#include "runtimes/http/resource/fill.h"
 
 #include <ctype.h>
 #include <string.h>
