@@ -2,7 +2,9 @@
 
 #include "engine/base/str.h"
 
+/* Annotations: the digest of what was recorded, in the Release itself or in a document of State. */
 #define RESOURCES_DIGEST "api.kusion.io/resources-digest"
+#define SPEC_DIGEST      "api.kusion.io/spec-digest"
 
 /* NULL: there is none (any more). Borrowed. */
 static const struct value *find_revision(const struct objects *releases, int64_t revision)
@@ -51,7 +53,10 @@ int revision_check(struct session *session, const struct target *target, int64_t
 
 static const char *content_of(const struct value *release)
 {
-    return object_text(release, NULL, "metadata", "annotations", RESOURCES_DIGEST, NULL);
+    const char *in_document =
+        object_text(release, NULL, "metadata", "annotations", SPEC_DIGEST, NULL);
+
+    return object_text(release, in_document, "metadata", "annotations", RESOURCES_DIGEST, NULL);
 }
 
 int revision_before(struct session *session, const struct target *target, const struct value *spec,

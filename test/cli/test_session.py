@@ -102,3 +102,13 @@ def test_a_plan_that_waits_is_told_by_those_who_watch(shell):
     assert "AwaitingApproval  1 to create" in said, said
     said = shell.type("timeout 3 kubectl kusion status --watch").text
     assert f"‖ {shell.namespace}/manual  AwaitingApproval  1 to create" in said, said
+
+
+def test_a_rollback_finds_what_was_recorded_in_a_document(shell):
+    """As that of a resource without a namespace, which may be anything."""
+    for color in ("blue", "green"):
+        (shell.folder / "manifest.yaml").write_text(
+            f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: plain}}\ndata: {{color: {color}}}\n")
+        shell.type("set -e; kubectl kusion convert -f manifest.yaml --name plain --service-account default > plain.yaml; "
+                   "kubectl kusion apply -f plain.yaml --watch").must()
+    assert '"green" -> "blue"' in shell.type("kubectl kusion rollback plain --preview").must()
