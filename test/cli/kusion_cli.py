@@ -128,7 +128,7 @@ class Shell:
 
     def follow_script(self, name, is_terminal=False):
         """Types what golden/NAME.txt has, and compares what is said with it; on a terminal: what is
-        on it in the end."""
+        on it in the end. Blank lines of the file stay, and those of what is said are left out."""
         path = HERE / "golden" / f"{name}.txt"
         written = path.read_text()
         lines = []
@@ -138,7 +138,7 @@ class Shell:
             elif line.startswith("$ "):
                 said = self.on_terminal(line[2:]) if is_terminal else self.type(line[2:])
                 text = screen(said.text) if is_terminal else said.text
-                lines += [line, *normal(text, self.namespace).splitlines()]
+                lines += [line, *filter(None, normal(text, self.namespace).splitlines())]
                 lines += [f"=> {said.code}"] if said.code else []
         text = "\n".join(lines) + "\n"
         if os.environ.get("KUSION_GOLDEN") == "write":
