@@ -86,10 +86,7 @@ static inline struct store_call context_call(const struct reconcile_context *con
 static inline struct runtime *context_runtime(const struct reconcile_context *context,
                                               const char *type)
 {
-    for (size_t i = 0; i < context->n_runtimes; i++)
-        if (str_equal(context->runtimes[i]->ops->type, type))
-            return context->runtimes[i];
-    return NULL;
+    return runtime_find(context->runtimes, context->n_runtimes, type);
 }
 
 /* With which State is opened. */

@@ -13,7 +13,7 @@ struct outcome {
     struct verdict verdict;                  /* ready NULL: a Release's conditions stay */
     const struct plan *plan;                 /* NULL: not known; digest goes with it */
     const char *digest;                      /* tell_outcome() sets it */
-    const struct operation_results *results; /* NULL: none */
+    const struct operation_results *results; /* NULL: none. Before its end, the Release's alone */
 
     /* Of a Release: */
     enum release_phase phase;

@@ -55,18 +55,6 @@ static bool tells_results(const struct attempt *attempt)
            !value_get(attempt->release->status, "planRef");
 }
 
-/* The Spec has counts instead of the results. */
-static int write_both(struct attempt *attempt, struct outcome *outcome,
-                      const struct operation_results *results, unsigned to, struct error *error)
-{
-    int r;
-
-    outcome->results = results->count ? results : NULL;
-    r = tell_outcome(attempt, outcome, to & TELL_RELEASE, error);
-    outcome->results = NULL;
-    return r < 0 ? r : tell_outcome(attempt, outcome, to & TELL_SPEC, error);
-}
-
 /* To the Release, where the attempt has one, and to the Spec, where spec_message is set. is_count:
  * nothing is new but how much is done. */
 static int write_progress(struct attempt *attempt, struct outcome *outcome, bool is_count,
@@ -96,7 +84,10 @@ static int write_progress(struct attempt *attempt, struct outcome *outcome, bool
         outcome->unfinished = unfinished_of(attempt);
     if (to & TELL_RELEASE && tells_results(attempt))
         operation_results(attempt->operation, &results);
-    r = write_both(attempt, outcome, &results, to, error);
+    if (results.count)
+        outcome->results = &results;
+    r = tell_outcome(attempt, outcome, to, error);
+    outcome->results = NULL;
     operation_results_done(&results);
     if (r >= 0 && outcome->spec_message)
         attempt->progress.is_untold = is_count;

@@ -78,8 +78,7 @@ static const struct value *with(const struct value *object, const struct value *
 static enum runtime_exposure exposure_of(const struct reconcile_context *context,
                                          const struct value *resource, const char *namespace_name)
 {
-    const struct runtime *runtime =
-        runtime_find(context->runtimes, context->n_runtimes, value_get_string(resource, "type"));
+    const struct runtime *runtime = context_runtime(context, value_get_string(resource, "type"));
 
     return runtime && runtime->ops->exposure
                ? runtime->ops->exposure(value_get(resource, "attributes"), namespace_name)

@@ -43,8 +43,7 @@ struct run {
     struct hold hold;               /* in force; its operation is that of the run. RELEASE_APPLY:
                                        the Spec itself is in force */
     const struct value *source;     /* what is applied in place of `object`; NULL: `object` */
-    const struct value
-        *sources; /* what a Release records of `resourcesFrom`; a reference, or NULL */
+    const struct value *sources; /* of `resourcesFrom`, as a Release has it; a reference, or NULL */
     char sources_digest[HASH_HEX_SIZE]; /* of their contents (sources.h); "": there are none, or
                                            they could not be read */
     size_t source_memory;               /* bytes of documents that `source` shares */
@@ -53,8 +52,7 @@ struct run {
     char *trigger;                    /* informer_trigger() of the object as it was read; or NULL */
     struct release_approval approval; /* in the object as it was read */
     char *changed_at;                 /* when its spec was written last, RFC 3339; or NULL */
-    bool has_own_resources; /* a Preview: `object` has resources, or sources, that the Release names
-                             */
+    bool has_own_resources; /* a Preview: `object` has the resources, or sources, of the Release */
     bool looks_up_nothing;  /* a Preview: it looks up no secrets (spec_secrets.h) */
     bool is_namespace_terminating;
     struct spec_policy policy;

@@ -573,6 +573,8 @@ static struct outcome for_spec(const struct run *run, const struct outcome *outc
     if (own.spec_message)
         own.verdict.message = own.spec_message;
     own.summary = own.spec_summary;
+    if (!own.is_end) /* they change with each that is done: the Release alone has them */
+        own.results = NULL;
     if (hold->operation == RELEASE_APPLY || !str_equal(own.verdict.ready, "True"))
         return own;
     *ret_message = describe_hold(hold, own.verdict.message);

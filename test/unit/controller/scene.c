@@ -434,3 +434,15 @@ char *scene_data(struct scene *scene, const char *name)
 
     return object ? str_new(x ? x : "") : NULL;
 }
+
+void scene_expect_data(struct scene *scene, const char *name, const char *x)
+{
+    _cleanup_free_ char *data = scene_data(scene, name);
+
+    for (int ms = 0; ms < PATIENCE && !str_equal(data, x); ms += STEP) {
+        usleep(STEP * 1000);
+        free(data);
+        data = scene_data(scene, name);
+    }
+    EXPECT_STR(data, x, name);
+}

@@ -98,6 +98,8 @@ char *scene_message(struct scene *scene, const char *name);
 char *scene_phase(struct scene *scene, const char *spec, unsigned revision);
 /* data.x of a ConfigMap in team; free(). NULL: it is not there. */
 char *scene_data(struct scene *scene, const char *name);
+/* Waits until it is x (NULL: until it is not there); at most a minute. */
+void scene_expect_data(struct scene *scene, const char *name, const char *x);
 
 #define EXPECT_DATA(scene, name, x)            \
     do {                                       \

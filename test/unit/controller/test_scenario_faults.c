@@ -10,19 +10,6 @@
 #define SOON  "\"retryInterval\":\"1s\","
 #define LATER "\"retryInterval\":\"5m\",\"interval\":\"20m\","
 
-/* Until it is so; at most a minute. */
-static void expect_data(struct scene *scene, const char *name, const char *x)
-{
-    _cleanup_free_ char *data = scene_data(scene, name);
-
-    for (unsigned i = 0; i < 3000 && !str_equal(data, x); i++) {
-        usleep(20000);
-        free(data);
-        data = scene_data(scene, name);
-    }
-    EXPECT_STR(data, x, name);
-}
-
 /* Until Ready's message has these words. */
 static void expect_message(struct scene *scene, const char *words)
 {
@@ -375,7 +362,7 @@ static void a_source_goes_in_the_middle(void)
         scene_expect_quiet(&scene);
         EXPECT_DATA(&scene, "b", "1");
         source(&scene, OBJECT("a", "3"));
-        expect_data(&scene, "a", "3");
+        scene_expect_data(&scene, "a", "3");
         scene_expect_gone(&scene, CONFIGMAPS "/b");
         scene_expect_ready(&scene, "web", "True", NULL);
         scene_end(&scene);
@@ -392,8 +379,8 @@ static void a_source_changes_in_the_middle(void)
 
         source(&scene, OBJECT("a", "3") OBJECT("c", "1"));
         ways[i](&scene, rule);
-        expect_data(&scene, "c", "1");
-        expect_data(&scene, "a", "3");
+        scene_expect_data(&scene, "c", "1");
+        scene_expect_data(&scene, "a", "3");
         scene_expect_gone(&scene, CONFIGMAPS "/b");
         scene_expect_ready(&scene, "web", "True", NULL);
         scene_expect_quiet(&scene);

@@ -55,19 +55,6 @@ static void expect_message(struct scene *scene, const char *words)
     EXPECT(message && strstr(message, words), message ? message : words);
 }
 
-/* Until it is so; at most 20 s. */
-static void expect_data(struct scene *scene, const char *name, const char *x)
-{
-    _cleanup_free_ char *data = scene_data(scene, name);
-
-    for (unsigned i = 0; i < 1000 && !str_equal(data, x); i++) {
-        usleep(20000);
-        free(data);
-        data = scene_data(scene, name);
-    }
-    EXPECT_STR(data, x, name);
-}
-
 static void resources_of_all_sources_are_applied(void)
 {
     struct scene scene = {0};
@@ -99,7 +86,7 @@ static void begin_changed(struct scene *scene)
     scene_spec(scene, "web", FROM(SOURCE("one")), "");
     scene_expect_ready(scene, "web", "True", NULL);
     source(scene, "one", OBJECT("a", "2"));
-    expect_data(scene, "a", "2");
+    scene_expect_data(scene, "a", "2");
     scene_expect_gone(scene, CONFIGMAPS "/b");
     scene_expect_quiet(scene);
 }
@@ -177,8 +164,8 @@ static void sources_that_are_all_gone_keep_nobody_busy(void)
     source(&scene, "one", OBJECT("a", "2"));
     expect_message(&scene, "ConfigMap \"one\"");
     source(&scene, "two", OBJECT("b", "2"));
-    expect_data(&scene, "b", "2");
-    expect_data(&scene, "a", "2");
+    scene_expect_data(&scene, "b", "2");
+    scene_expect_data(&scene, "a", "2");
     scene_end(&scene);
 }
 
@@ -249,7 +236,7 @@ static void rolls_back_to_what_the_sources_had(void)
     EXPECT_DATA(&scene, "a", "1");
     /* Another one does. */
     source(&scene, "one", OBJECT("a", "3"));
-    expect_data(&scene, "a", "3");
+    scene_expect_data(&scene, "a", "3");
     scene_expect_ready(&scene, "web", "True", NULL);
     scene_expect_quiet(&scene);
     EXPECT_DATA(&scene, "b", NULL);
@@ -365,7 +352,7 @@ static void what_is_known_is_read_once(void)
         EXPECT_INT(api_server_count(scene.server, "get", CONFIGMAPS "/one"), 1, "once");
     }
     source(&scene, "one", OBJECT("a", "2") OBJECT("b", "2"));
-    expect_data(&scene, "b", "2");
+    scene_expect_data(&scene, "b", "2");
     scene_expect_ready(&scene, "web", "True", NULL);
     EXPECT_DATA(&scene, "a", "2");
     scene_end(&scene);
@@ -387,7 +374,7 @@ static void a_source_that_may_only_be_read_is_read_at_interval(void)
     buf_add_str(&bytes, OBJECT("a", "2"));
     api_server_delete(scene.server, SECRETS "/one");
     source_of_bytes(&scene, "Secret", "data", "one", &bytes);
-    expect_data(&scene, "a", "2");
+    scene_expect_data(&scene, "a", "2");
     buf_done(&bytes);
     scene_end(&scene);
 }
@@ -411,8 +398,8 @@ static void half_a_change_is_not_applied(void)
     source(&scene, "one", OBJECT("a", "2"));
     usleep(600000);
     source(&scene, "two", OBJECT("b", "2") OBJECT("moves", "1"));
-    expect_data(&scene, "b", "2");
-    expect_data(&scene, "a", "2");
+    scene_expect_data(&scene, "b", "2");
+    scene_expect_data(&scene, "a", "2");
     scene_expect_quiet(&scene);
     EXPECT_INT(api_server_count(scene.server, "delete", CONFIGMAPS "/moves"), 0,
                "what moves to the other source is not deleted in between");
@@ -436,7 +423,7 @@ static void only_the_content_that_is_wanted_is_applied(void)
     scene_expect_ready(&scene, "web", "False", "SourceDigest");
     EXPECT_DATA(&scene, "a", NULL);
     source(&scene, "one", wanted);
-    expect_data(&scene, "a", "2");
+    scene_expect_data(&scene, "a", "2");
     scene_expect_ready(&scene, "web", "True", NULL);
     scene_end(&scene);
 }
@@ -507,7 +494,7 @@ static void nothing_is_pruned_where_a_source_cannot_be_read_now(void)
         EXPECT_DATA(&scene, "a", "1");
         api_server_release(scene.server, n);
         scene_ask(&scene, "web");
-        expect_data(&scene, "a", "2");
+        scene_expect_data(&scene, "a", "2");
         scene_expect_gone(&scene, CONFIGMAPS "/b");
         scene_end(&scene);
     }
@@ -535,7 +522,7 @@ static void a_source_that_hangs_holds_up_nobody_else(void)
     api_server_delete(scene.server, SPECS "/s0"); /* while it is read */
     scene_expect_gone(&scene, SPECS "/s0");
     api_server_release(scene.server, rule);
-    expect_data(&scene, "s", "1");
+    scene_expect_data(&scene, "s", "1");
     scene_end(&scene);
 }
 
@@ -550,7 +537,7 @@ static void a_change_ends_what_is_under_way(void)
     scene_expect_there(&scene, DEPLOYMENTS "/d");
     scene_expect_quiet(&scene);
     source(&scene, "one", OBJECT("a", "1")); /* the Deployment never becomes ready */
-    expect_data(&scene, "a", "1");
+    scene_expect_data(&scene, "a", "1");
     scene_expect_gone(&scene, DEPLOYMENTS "/d");
     scene_expect_ready(&scene, "web", "True", NULL);
     EXPECT_PHASE(&scene, "web", 1, "cancelled");
@@ -578,7 +565,7 @@ static void a_change_that_cannot_be_read_at_first_ends_it_too(void)
                                                             .headers = "Retry-After: 60\r\n"});
     source(&scene, "one", OBJECT("a", "1"));
     EXPECT(api_server_wait_hits(scene.server, rule, 1), "it was to be read");
-    expect_data(&scene, "a", "1");
+    scene_expect_data(&scene, "a", "1");
     scene_expect_gone(&scene, DEPLOYMENTS "/d");
     scene_expect_ready(&scene, "web", "True", NULL);
     scene_end(&scene);
@@ -605,8 +592,8 @@ static bool kill_after(unsigned n)
     scene_kill(&scene);
     api_server_mend(scene.server);
     scene_start(&scene);
-    expect_data(&scene, "a", "2");
-    expect_data(&scene, "c", "1");
+    scene_expect_data(&scene, "a", "2");
+    scene_expect_data(&scene, "c", "1");
     scene_expect_gone(&scene, CONFIGMAPS "/b");
     scene_expect_ready(&scene, "web", "True", NULL);
     scene_expect_quiet(&scene);
