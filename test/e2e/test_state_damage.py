@@ -95,6 +95,7 @@ def applied(controlled, tenant):
     """A Spec whose State is of several chunks; and one of these."""
     spec = Spec(controlled, tenant).apply([large(tenant, "a"), large(tenant, "b")])
     spec.wait("True")
+    time.sleep(QUIET)  # until the operator has let go of the State that it saved, which is whole
     found = chunks(controlled, tenant)
     assert len(found) > 1
     return spec, found[-1]
