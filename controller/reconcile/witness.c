@@ -89,17 +89,20 @@ static bool was_never_planned(const struct reading *reading, const struct releas
            str_equal(value_get_string(result, "action"), plan_action_name(PLAN_UNKNOWN));
 }
 
-/* Without an outcome it is a plan. Of this very Spec such a plan was not begun, as State would be
- * there; of an earlier one, it may have been. */
+/* Of what goes on, it is a plan, or how far that is. What was begun of this very Spec, State would
+ * have; of an earlier one, anything may have been. A Destroy that failed goes on, too, and has told
+ * what remains. */
 static bool may_be_there(const struct run *run, const struct release *release,
                          const struct value *result)
 {
     const char *outcome = value_get_string(result, "outcome");
     const char *action = value_get_string(result, "action");
+    bool goes_on =
+        release->operation != RELEASE_DESTROY && !release_phase_is_terminal(release->phase);
 
     if (str_equal(action, plan_action_name(PLAN_READ)))
         return false;
-    if (!outcome)
+    if (!outcome || goes_on)
         return release->phase == release_working_phase(release->operation) &&
                !str_equal(release->spec_uid, run->subject.uid);
     return !str_equal(action, plan_action_name(PLAN_CREATE)) ||
