@@ -104,7 +104,7 @@ class Case:
 
 def wait_all(cases):
     """Those that do not end fail in their own tests."""
-    end = time.monotonic() + PATIENCE / 2
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end and not all(case.is_settled() for case in cases):
         time.sleep(0.5)
 
