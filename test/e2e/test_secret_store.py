@@ -10,6 +10,7 @@ import pytest
 
 from kusion_e2e.approved import Approved
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.real_vault import vault_of
 from kusion_e2e.releases import preview
 from kusion_e2e.rights import account
 from kusion_e2e.specs import Spec, config_map, resource
@@ -20,7 +21,7 @@ from kusion_e2e.wait import eventually
 
 @pytest.fixture(scope="module")
 def vault(state_namespace):
-    vault = Vault(state_namespace)
+    vault = vault_of(state_namespace)
     yield vault
     vault.close()
 
