@@ -1,8 +1,6 @@
 #include "runtimes/terraform/finder.h"
 
 #include <pthread.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -174,12 +172,11 @@ static bool take_found(struct finder *finder, const struct look *look, struct fo
     struct found found = {.version = str_new(look->version),
                           .program = str_new(look->program),
                           .is_locked = look->is_locked};
-    int r;
 
     pthread_mutex_unlock(&finder->lock);
-    r = cache_find(finder->cache, package, &found.package, NULL);
+    found.package = cache_find(finder->cache, package);
     pthread_mutex_lock(&finder->lock);
-    if (r < 0) {
+    if (!found.package) {
         found_done(&found);
         return false;
     }
