@@ -1,5 +1,4 @@
 /* Server-side apply, for real and dry. */
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/change/prepare.h"
 #include "runtimes/kubernetes/change/step.h"

@@ -1,7 +1,6 @@
 #include "runtimes/kubernetes/client/identity.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "engine/base/mem.h"

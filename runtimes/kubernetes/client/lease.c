@@ -100,8 +100,7 @@ static void observe(struct lease *lease, const struct value *object)
     const struct value *spec = spec_of(object);
 
     if (!lease->seen || !value_equal(lease->seen, spec)) {
-        value_unref(lease->seen);
-        lease->seen = spec ? value_ref(spec) : NULL;
+        value_assign(&lease->seen, spec);
         lease->seen_at = now(lease);
     }
     atomic_store(&lease->epoch, transitions_of(object));
@@ -191,16 +190,10 @@ static int lease_request(struct lease *lease, const char *method, const struct v
     return r;
 }
 
-static void keep_ours(struct lease *lease, const struct value *object)
-{
-    value_unref(lease->ours);
-    lease->ours = object;
-}
-
 static void lose(struct lease *lease)
 {
     atomic_store(&lease->held_until, NEVER);
-    keep_ours(lease, NULL);
+    value_assign(&lease->ours, NULL);
 }
 
 /* Writes us into the object that was read (NULL: a new one), or fails with CONFLICT. */
@@ -213,13 +206,13 @@ static int write_us(struct lease *lease, const struct value *object, struct canc
     int r = lease_request(lease, object ? "PUT" : "POST", body, cancel, &written, &why);
 
     if (r < 0)
-        keep_ours(lease, NULL);
+        value_assign(&lease->ours, NULL);
     if (r == ERR_EXISTS || r == ERR_NOT_FOUND) /* made or deleted by another since it was read */
         return err_set(error, ERR_CONFLICT, "Conflict", "%s", why.message);
     if (r < 0)
         return err_copy(error, &why);
     observe(lease, written);
-    keep_ours(lease, TAKE(written));
+    value_assign(&lease->ours, written);
     atomic_store(&lease->held_until, start + lease->duration);
     return 0;
 }

@@ -1,5 +1,4 @@
 /* Whether the service account that a session acts as is there. */
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/session/session.h"
 

@@ -1,19 +1,18 @@
 /* Sessions in a cluster that a tenant chose, and whether it is still the one that it was. */
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/address_filter.h"
+#include "runtimes/kubernetes/objects/marks.h"
 #include "runtimes/kubernetes/session/kubeconfig.h"
 #include "runtimes/kubernetes/session/place.h"
 #include "runtimes/kubernetes/session/session.h"
 
 #define CLUSTER_CHANGED "ClusterChanged"
-#define OWN_TYPE        "Kubernetes"
 
 /* ---- What State has ---- */
 
 static bool is_own(const struct record *record)
 {
-    return str_equal(record->type, OWN_TYPE);
+    return str_equal(record->type, KUBE_RUNTIME_TYPE);
 }
 
 static size_t count_own(const struct runtime_scope *scope)

@@ -1,5 +1,4 @@
 /* What is said of a kind that the API server does not have: which one was probably meant. */
-#include "engine/base/similar.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/kinds.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
