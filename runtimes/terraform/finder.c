@@ -124,13 +124,12 @@ static void *work(void *arg)
 {
     struct finder *finder = arg;
     struct look *look;
+    LOCKED(&finder->lock);
 
-    pthread_mutex_lock(&finder->lock);
     while (!finder->stopping && (look = looks_begin(&finder->looks)))
         do_look(finder, look);
     finder->threads--;
     pthread_cond_broadcast(&finder->changed);
-    pthread_mutex_unlock(&finder->lock);
     return NULL;
 }
 
@@ -269,10 +268,9 @@ static int find(struct finder *finder, const struct finder_ask *ask, int64_t lim
 static void on_cancel(void *arg)
 {
     struct finder *finder = arg;
+    LOCKED(&finder->lock);
 
-    pthread_mutex_lock(&finder->lock);
     pthread_cond_broadcast(&finder->changed);
-    pthread_mutex_unlock(&finder->lock);
 }
 
 int finder_find(struct finder *finder, const struct finder_ask *ask, int64_t deadline,
@@ -291,13 +289,11 @@ int finder_find(struct finder *finder, const struct finder_ask *ask, int64_t dea
 
 void finder_doubt(struct finder *finder, const struct source *wanted)
 {
-    struct look *look;
+    LOCKED(&finder->lock);
+    struct look *look = looks_get(&finder->looks, wanted);
 
-    pthread_mutex_lock(&finder->lock);
-    look = looks_get(&finder->looks, wanted);
     if (look && look->phase == LOOK_FOUND && now() >= look->since + DOUBT_AFTER)
         look->phase = LOOK_IDLE;
-    pthread_mutex_unlock(&finder->lock);
 }
 
 struct finder *finder_new(const struct finder_config *config)

@@ -2,6 +2,7 @@
 
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/threads/locked.h"
 #include "engine/value/children.h"
 
 void referred_init(struct referred *referred)
@@ -22,10 +23,10 @@ void referred_done(struct referred *referred)
 
 void referred_note(struct referred *referred, const char *id, struct tf_schema *schema)
 {
-    pthread_mutex_lock(&referred->lock);
+    LOCKED(&referred->lock);
+
     if (!strmap_get(&referred->schemas, id))
         strmap_put(&referred->schemas, str_new(id), tf_schema_ref(schema));
-    pthread_mutex_unlock(&referred->lock);
 }
 
 /* ---- Types ---- */

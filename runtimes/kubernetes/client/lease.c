@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/threads/locked.h"
 
 #define MAX_ROUNDS 3 /* read and write, when others write between */
 #define NEVER      INT64_MIN
@@ -104,10 +105,10 @@ static void observe(struct lease *lease, const struct value *object)
         lease->seen_at = now(lease);
     }
     atomic_store(&lease->epoch, transitions_of(object));
-    pthread_mutex_lock(&lease->lock);
+    LOCKED(&lease->lock);
+
     free(lease->holder);
     lease->holder = str_new(holder_of(object));
-    pthread_mutex_unlock(&lease->lock);
 }
 
 static bool may_be_alive(const struct lease *lease, const struct value *object)
@@ -304,10 +305,7 @@ int64_t lease_epoch(const struct lease *lease)
 
 char *lease_holder(struct lease *lease)
 {
-    char *holder;
+    LOCKED(&lease->lock);
 
-    pthread_mutex_lock(&lease->lock);
-    holder = str_new(lease->holder ? lease->holder : "");
-    pthread_mutex_unlock(&lease->lock);
-    return holder;
+    return str_new(lease->holder ? lease->holder : "");
 }
