@@ -147,7 +147,7 @@ static int dry_run_again(struct runtime_session *session, const struct kube_chan
     if (change->anew)
         return kube_try_anew(session, change->anew, change->seen->result, call, ret, error);
     return kube_dry_run(session, change->attributes,
-                        change->seen ? KUBE_APPLY_TAKE : KUBE_APPLY_CREATE, call, ret, error);
+                        change->seen ? KUBE_APPLY_TAKE : KUBE_APPLY_CREATE, call, ret, NULL, error);
 }
 
 static int forget_assigned(struct runtime_session *session, const struct kube_change *change,

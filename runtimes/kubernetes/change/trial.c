@@ -242,7 +242,7 @@ int kube_try_anew(struct runtime_session *session, const struct runtime_target *
         return 0;
     name_trial(session, target->id, trial_name);
     trial = trial_of(target->attributes, trial_name, live);
-    r = kube_dry_run(session, trial, KUBE_APPLY_CREATE, call, &made, &problem);
+    r = kube_dry_run(session, trial, KUBE_APPLY_CREATE, call, &made, NULL, &problem);
     if (r == ERR_FORBIDDEN)
         r = try_create(session, trial, call, &made, error);
     else if (r < 0)
