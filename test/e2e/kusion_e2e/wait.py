@@ -4,12 +4,15 @@ import time
 
 
 PATIENCE = 90  # seconds: the controller tries again after 30, where something failed
+SELDOM = 0.4  # seconds
 
 
 def eventually(check, seconds=PATIENCE, every=0.1):
     """Calls it until it gives something true, and gives that. An AssertionError in it means not
-    yet; the last one is what fails in the end."""
-    end = time.monotonic() + seconds
+    yet; the last one is what fails in the end. It is called every so many seconds; more seldom, if it takes long:
+    each call is work for an API server that is shared."""
+    begun = time.monotonic()
+    end = begun + seconds
     while True:
         try:
             result = check()
@@ -20,4 +23,4 @@ def eventually(check, seconds=PATIENCE, every=0.1):
             failure = error
         if time.monotonic() > end:
             raise failure or AssertionError(f"not within {seconds} s; last: {result!r}")
-        time.sleep(every)
+        time.sleep(max(every, min(SELDOM, (time.monotonic() - begun) / 20)))
