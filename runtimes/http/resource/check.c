@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/spec/secret_ref.h"
 #include "runtimes/http/resource/description.h"
 #include "runtimes/io/http_origin.h"
 
@@ -42,6 +43,16 @@ static void check_address(struct reporting *reporting, const struct value *exten
         report(reporting, "connection.url", error.message);
 }
 
+static void check_secrets(struct reporting *reporting, const struct value *extensions)
+{
+    const char *member = secret_ref_find_extension(extensions, "connection");
+
+    if (member)
+        report(reporting, member,
+               "a reference to a secret may stand in `connection` and in the attributes: State "
+               "keeps what else is in the extensions, with its values");
+}
+
 void http_resource_check(struct check *check, const struct resource *resource,
                          const struct place *place)
 {
@@ -49,6 +60,7 @@ void http_resource_check(struct check *check, const struct resource *resource,
 
     description_check(resource->extensions, report, &reporting);
     check_address(&reporting, resource->extensions);
+    check_secrets(&reporting, resource->extensions);
 }
 
 static void *begin(void *arg, struct check *check)
