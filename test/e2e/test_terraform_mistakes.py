@@ -187,11 +187,6 @@ class Behaviour:
     stays: bool = False      # it is not mended here
     effect: tuple = None     # at least and at most so many seconds it is left alone
 
-    @property
-    def timeout(self):
-        """Of the Spec: a short one where that is what ends it, or counts in how long it is left alone."""
-        return "5s" if self.reason == "Timeout" or self.effect else "60s"
-
 
 def started(word, reason, *texts):
     return Behaviour("Start", word, reason, [f"{NAME} did not start: ", *texts])
@@ -330,13 +325,13 @@ class Life:
     """Beside its resources there is always a ConfigMap. asks: whose behaviour its provider has; None:
     its own, in processes of its own."""
 
-    def __init__(self, cluster, whisperer, namespace, number, asks=None, timeout="60s"):
-        self.asks, self.timeout = asks or f"case-{number}", timeout
+    def __init__(self, cluster, whisperer, namespace, number, asks=None):
+        self.asks = asks or f"case-{number}"
         self.cluster, self.whisperer, self.key = cluster, whisperer, f"case-{number}"
         self.spec = Spec(cluster, namespace, self.key)
 
     def apply(self, *resources):
-        self.spec.apply([*resources, config_map(self.key, self.spec.namespace)], timeout=self.timeout,
+        self.spec.apply([*resources, config_map(self.key, self.spec.namespace)], timeout="5s",
                         retryInterval="3s", interval="3s",
                         context={"BROKEN": self.whisperer.address(self.asks)})
 
@@ -404,19 +399,19 @@ def of_case(name, resource):
 class World:
     """All lives. `lacks`: what was not seen, by phase and case; `times`: of the phases, in s."""
 
-    PATIENCE = 180
+    PATIENCE = 60
 
     def __init__(self, cluster, whisperer, namespaces):
         self.cluster, self.lacks, self.times, self.texts = cluster, {}, {}, ""
         self.whisperer, self._namespaces, self._number = whisperer, namespaces, 0
         self.wrong = self._life("nobody")
         self.refused = {name: self._life("nobody") for name in WRONG_SPECS}
-        self.broken = {name: self._life(timeout=case.timeout) for name, case in BEHAVIOURS.items()}
+        self.broken = {name: self._life() for name in BEHAVIOURS}
 
-    def _life(self, asks=None, **more):
+    def _life(self, asks=None):
         self._number += 1
         return Life(self.cluster, self.whisperer, self._namespaces[self._number % len(self._namespaces)],
-                    self._number, asks, **more)
+                    self._number, asks)
 
     def _wait(self, phase, checks):
         self.lacks[phase] = missing(checks, self.PATIENCE)

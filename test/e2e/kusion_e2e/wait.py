@@ -4,15 +4,12 @@ import time
 
 
 PATIENCE = 90  # seconds: the controller tries again after 30, where something failed
-SELDOM = 0.4  # seconds
 
 
 def eventually(check, seconds=PATIENCE, every=0.1):
     """Calls it until it gives something true, and gives that. An AssertionError in it means not
-    yet; the last one is what fails in the end. It is called every so many seconds; more seldom, if it takes long:
-    each call is work for an API server that is shared."""
-    begun = time.monotonic()
-    end = begun + seconds
+    yet; the last one is what fails in the end."""
+    end = time.monotonic() + seconds
     while True:
         try:
             result = check()
@@ -23,4 +20,4 @@ def eventually(check, seconds=PATIENCE, every=0.1):
             failure = error
         if time.monotonic() > end:
             raise failure or AssertionError(f"not within {seconds} s; last: {result!r}")
-        time.sleep(max(every, min(SELDOM, (time.monotonic() - begun) / 20)))
+        time.sleep(every)
