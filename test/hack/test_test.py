@@ -22,9 +22,9 @@ ALONE = ": once more, alone"
 # after its test.
 RUN = """
 run() { # NAME FILE KIND
-    echo "$1 begins"
+    echo "$1 begins" | tee -a "$ROOT/order"
     sleep 0.2
-    echo "$1 ends"
+    echo "$1 ends" | tee -a "$ROOT/order"
     [[ ! -e $ROOT/crash/$1 ]] || exit 139
     failure= test="file='test/x/test_y.py' classname='test.x.test_y.TestZ' name='${1%-again}[a.b]'"
     [[ ! -e $ROOT/fail/$1 ]] || failure="<failure message='$1 failed'/>" code=1
@@ -382,6 +382,16 @@ def test_tsan_that_cannot_be_built_has_failed(tree):
     mark(tree, "unbuilt", "tsan")
     result = run(tree)
     assert result.returncode == 1 and failures(result) == {**dict.fromkeys(PARTS, 0), "tsan": 1}
+
+
+def test_the_pod_follows_the_nodes_own_tests_beside_faults(tree):
+    """There is one node at a time."""
+    (tree / "hack/node").write_text("#!/bin/sh\nexit 0\n")
+    result = run(tree)
+    assert result.returncode == 0 and result.stdout.splitlines()[-1] == "24 passed, 0 failed", result
+    order = (tree / "order").read_text().splitlines()
+    assert order.index("node ends") < order.index("node-pod begins")
+    assert order.index("node begins") < order.index("faults ends")
 
 
 def test_an_image_that_cannot_be_built_fails_the_nodes_tests(tree):

@@ -189,7 +189,8 @@ void scene_begin(struct scene *scene)
     api_server_mark(scene->server);
 }
 
-/* What a sanitizer said of the program is what a suite that fails has to show (hack/lib/ctest.py). */
+/* What a sanitizer said of the program is what a suite that fails has to show (hack/lib/ctest.py).
+ */
 static void tell_of_sanitizers(const char *log)
 {
     _cleanup_free_ char *line = NULL;
