@@ -260,11 +260,6 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool is_same_time(const struct candidate *a, const struct candidate *b)
-{
-    return a->phase == b->phase && a->wave == b->wave;
-}
-
 /* "Job/migrate, Deployment/web and 3 more" */
 static char *name_some(struct candidate *const *group, size_t n)
 {
@@ -390,7 +385,8 @@ static void take_groups(const struct candidates *all)
     qsort(due, n, sizeof(*due), by_time);
     for (size_t from = 0; from < n; from += group.count, before = group) {
         group = (struct group){due + from, 1};
-        while (from + group.count < n && is_same_time(due[from + group.count], due[from]))
+        while (from + group.count < n && due[from + group.count]->phase == due[from]->phase &&
+               due[from + group.count]->wave == due[from]->wave)
             group.count++;
         if (before.count)
             take_edge(all, &before, &group);

@@ -143,18 +143,13 @@ void output_tab(struct output *out, size_t column)
         add_shown(out, " ");
 }
 
-/* Blanks at the end of a line are not seen, and are in the way where lines are compared. */
-static void trim(struct output *out)
+void output_end(struct output *out)
 {
+    /* Blanks at the end of a line are not seen, and are in the way where lines are compared. */
     while (out->text.length && out->column && out->text.data[out->text.length - 1] == ' ') {
         out->text.data[--out->text.length] = '\0';
         out->column--;
     }
-}
-
-void output_end(struct output *out)
-{
-    trim(out);
     if (out->is_frame)
         buf_add_str(&out->text, "\033[K");
     buf_add_char(&out->text, '\n');

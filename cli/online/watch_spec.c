@@ -270,21 +270,6 @@ static int exit_of_spec(const struct watch_spec *watch, const struct snapshot *s
                : -1;
 }
 
-/* A failure may be mended by whoever changes the Spec, or the world: it is waited on. */
-static int exit_of_ready(const struct watch_spec *watch, const struct snapshot *snapshot)
-{
-    int code = exit_of_spec(watch, snapshot);
-
-    return code == EXIT_ERROR ? -1 : code;
-}
-
-static int exit_of_approval(const struct watch_spec *watch, const struct snapshot *snapshot)
-{
-    int code = exit_of_spec(watch, snapshot);
-
-    return code == EXIT_WAITS ? EXIT_DONE : code == EXIT_DONE ? EXIT_ERROR : code;
-}
-
 static const struct value *find_release(const struct snapshot *snapshot, const char *name)
 {
     for (size_t i = 0; i < snapshot->releases.count; i++)
@@ -338,18 +323,23 @@ static int exit_of_request(const struct watch_spec *watch, const struct snapshot
 static int exit_of(const struct watch_spec *watch, const struct snapshot *snapshot,
                    const struct value *request)
 {
+    int code;
+
     switch (watch->goal) {
     case WATCH_FOREVER:
         return -1;
     case WATCH_APPROVAL:
-        return exit_of_approval(watch, snapshot);
+        code = exit_of_spec(watch, snapshot);
+        return code == EXIT_WAITS ? EXIT_DONE : code == EXIT_DONE ? EXIT_ERROR : code;
     case WATCH_REQUEST:
     case WATCH_APPROVED:
         return exit_of_request(watch, snapshot, request);
     case WATCH_APPLIED:
         return exit_of_spec(watch, snapshot);
     case WATCH_READY:
-        return exit_of_ready(watch, snapshot);
+        /* A failure may be mended by whoever changes the Spec, or the world: it is waited on. */
+        code = exit_of_spec(watch, snapshot);
+        return code == EXIT_ERROR ? -1 : code;
     }
     return -1;
 }

@@ -71,7 +71,6 @@ static void add_pem(struct value_builder *b, const char *key, const char *pem)
 static const struct value *user_of(const struct value *status)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *user = NULL;
 
     value_begin_object(b);
     if (value_get_string(status, "token")) {
@@ -81,8 +80,7 @@ static const struct value *user_of(const struct value *status)
     add_pem(b, "client-certificate-data", value_get_string(status, "clientCertificateData"));
     add_pem(b, "client-key-data", value_get_string(status, "clientKeyData"));
     value_end_object(b);
-    value_builder_finish(b, &user, NULL);
-    return user;
+    return value_finish(b);
 }
 
 int exec_plugin_read(const struct value *exec, const char *text, size_t length,
