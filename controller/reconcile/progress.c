@@ -94,13 +94,6 @@ static int write_progress(struct attempt *attempt, struct outcome *outcome, bool
     return r;
 }
 
-static size_t count_ended(struct attempt *attempt)
-{
-    struct operation_progress progress = operation_progress(attempt->operation);
-
-    return progress.done + progress.failed;
-}
-
 /* "41 of 60 done, 2 failed", which is about to be said. */
 static char *show_done(struct attempt *attempt)
 {
@@ -315,7 +308,9 @@ static int report_done(struct attempt *attempt, int64_t *ret_next, struct error 
     if (!progress->counted_at || !words[attempt->run.log.operation].working)
         return 0;
     if (attempt_now(attempt) >= due) {
-        if (count_ended(attempt) != progress->counted)
+        struct operation_progress now = operation_progress(attempt->operation);
+
+        if (now.done + now.failed != progress->counted)
             r = say_counts(attempt, error);
         due = attempt_now(attempt) + PROGRESS_FIRST;
     }

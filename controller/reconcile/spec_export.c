@@ -414,12 +414,6 @@ static int bring_up_to_date(const struct run *run, struct runtime *runtime, stru
 
 /* ---- What is known of the last time ---- */
 
-/* Of which State the file is, and where. */
-static char *file_of(struct ledger *ledger, const char *name)
-{
-    return str_printf("%" PRIu64 " of %s", run_state_numbers(ledger).serial, name);
-}
-
 static char *version_of(const char *file, const struct value *secret)
 {
     return str_printf("%s, %s %s", file, value_string(value_path(secret, "metadata", "uid", NULL)),
@@ -534,7 +528,7 @@ int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct er
 
     if (!spec_export_is_wanted(run))
         return 0;
-    file = file_of(ledger, written.name);
+    file = str_printf("%" PRIu64 " of %s", run_state_numbers(ledger).serial, written.name);
     records = ledger_records(ledger);
     lacks = show_lacks(runtime, &records);
     lost = find_lost(&records);
