@@ -272,15 +272,6 @@ static char *name_some(struct candidate *const *group, size_t n)
     return buf_take(&text);
 }
 
-/* What says when it is due: its hook, else its wave. */
-static const char *order_key(const struct candidate *candidate)
-{
-    const struct value *annotations = candidate_annotations(candidate);
-    const struct moment *moment = find_moment(annotations);
-
-    return moment ? moment->key : SYNC_WAVE;
-}
-
 static const struct candidate *find_ordered(struct candidate *const *group, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -295,6 +286,7 @@ static void tell_edge(const struct candidates *all, struct candidate *const *bef
 {
     const struct candidate *at = find_ordered(before, n_before);
     _cleanup_free_ char *first = name_some(before, n_before), *then = name_some(after, n_after);
+    const struct moment *moment;
     const char *key;
     struct place_in place;
 
@@ -302,7 +294,9 @@ static void tell_edge(const struct candidates *all, struct candidate *const *bef
         at = find_ordered(after, n_after);
     if (!at)
         return;
-    key = order_key(at);
+    /* What says when it is due: its hook, else its wave. */
+    moment = find_moment(candidate_annotations(at));
+    key = moment ? moment->key : SYNC_WAVE;
     place = candidate_annotation_place(all, at, key);
     findings_add(all->findings, SEVERITY_NOTE, "Ordered", &place, at->label,
                  "%s: %s -> %s %s on %s", key, value_get_string(candidate_annotations(at), key),

@@ -95,9 +95,9 @@ int deletion_hold(struct attempt *attempt, struct error *failure,
         err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);
+    /* State is removed soon, when nothing can bring it back. */
     if (str_equal(failure->reason, STORE_OUTCOME_UNKNOWN) &&
-        run->policy.retry_interval >
-            LOOK_AT_STATE) /* State is removed soon, when nothing can bring it back */
+        run->policy.retry_interval > LOOK_AT_STATE)
         *result = (struct reconcile_result){
             .kind = RECONCILE_AFTER, .after = LOOK_AT_STATE, .priority = WORKQUEUE_RETRY};
     if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)

@@ -127,7 +127,7 @@ int dependents_await(struct attempt *attempt, struct reconcile_result *result, s
     struct run *run = &attempt->run;
     struct look look = {.names = BUF_INIT};
     struct desk_dependents dependents;
-    int64_t after = run->policy.interval, left = run->policy.timeout - deleting_for(run);
+    int64_t after = run->policy.interval, left;
     int r = 0;
 
     desk_set_held(run->context->desk, &run->subject.key, true);
@@ -139,6 +139,7 @@ int dependents_await(struct attempt *attempt, struct reconcile_result *result, s
         r = say(run, &look, error);
     else if (!look.is_unsure)
         tell(run, &dependents);
+    left = run->policy.timeout - deleting_for(run);
     if (look.n_foreign && left < after)
         after = left;
     *result = (struct reconcile_result){.kind = RECONCILE_AFTER,

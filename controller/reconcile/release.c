@@ -205,17 +205,6 @@ static int attend_record(const struct attempt *attempt, const struct value *obje
     return 0;
 }
 
-/* A Release that our readers refuse can get a status all the same. *problem says why. */
-static int load_unreadable(struct attempt *attempt, const struct value **ret, struct error *problem,
-                           struct error *error)
-{
-    const struct kube_ref ref = api_release_ref(&attempt->object, NULL);
-    struct error why = *problem;
-
-    api_refuse_unreadable("Release", &why, problem);
-    return api_get_metadata(attempt->run.context, ref, attempt->run.cancel, ret, error);
-}
-
 /* The Release; none if there is nothing to do for it but to delete it some time. *problem: it is to
  * be refused. */
 static int load_release(struct attempt *attempt, struct reconcile_result *result,
@@ -233,8 +222,12 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     }
     if (r < 0 && !api_is_unreadable(problem))
         return err_copy(error, problem);
-    if (r < 0)
-        r = load_unreadable(attempt, &object, problem, error);
+    if (r < 0) { /* it can get a status all the same */
+        struct error why = *problem;
+
+        api_refuse_unreadable("Release", &why, problem);
+        r = api_get_metadata(context, api_release_ref(key, NULL), cancel, &object, error);
+    }
     if (r == 0)
         r = desk_check_answer(attempt->entry, object, error);
     if (r < 0)
