@@ -218,18 +218,11 @@ static bool read_all(int fd, struct buf *ret)
     }
 }
 
-static void hint_install(const struct value *exec, struct error *error)
-{
-    const char *hint = value_get_string(exec, "installHint");
-
-    if (hint && *hint)
-        err_wrap(error, "%s", hint);
-}
-
 static int run(const struct value *exec, const char *info, bool is_interactive,
                struct credential *ret, struct error *error)
 {
     const char *command = value_get_string(exec, "command");
+    const char *install = value_get_string(exec, "installHint");
     char **arguments = arguments_of(exec), **environment = environment_of(exec, info);
     struct buf text = BUF_INIT;
     int pipe_fds[2], status = 0, r;
@@ -245,7 +238,8 @@ static int run(const struct value *exec, const char *info, bool is_interactive,
     if (r != 0) {
         r = failed(error, "%s, which the kubeconfig names for credentials, cannot be run: %s",
                    command, strerror(r));
-        hint_install(exec, error);
+        if (install && *install)
+            err_wrap(error, "%s", install);
         goto out_pipe;
     }
     if (!read_all(pipe_fds[0], &text))

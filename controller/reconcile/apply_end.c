@@ -154,8 +154,15 @@ static int failed(struct attempt *attempt, const struct error *failure,
         .verdict = run_judge(run, failure, results && report_timed_out(results)),
         .results = results,
     };
-    int r = attempt->kind == ATTEMPT_CORRECTION ? apply_record_correction(attempt, error) : 0;
+    int r = 0;
 
+    if (attempt->kind ==
+        ATTEMPT_CORRECTION) { /* it fails this time, and gets a Release of its own */
+        attempt->kind = ATTEMPT_RESYNC;
+        r = apply_find_release(attempt, error);
+        if (r >= 0)
+            r = apply_begin_release(attempt, error);
+    }
     if (r < 0)
         return r;
     outcome.attempted = attempt->release ? attempt->revision : 0;

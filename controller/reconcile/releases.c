@@ -491,15 +491,6 @@ static const struct value *approval_value(const struct release_approval *approva
                       approval->approver, "manager", approval->manager, "time", approval->time);
 }
 
-/* Whether the status gets what is planned for each resource: it is over, or a person is to decide;
- * and, of what is carried out, the first plan. After a restart there is another one, without the
- * fields of what is done. */
-static bool shows_all(const struct release *release, enum release_phase phase)
-{
-    return release_phase_is_terminal(phase) || phase == PHASE_AWAITING_APPROVAL ||
-           !value_get(release->status, "results");
-}
-
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
                   struct release *release, const struct outcome *outcome, struct error *error)
 {
@@ -507,6 +498,7 @@ int release_write(const struct reconcile_context *context, const struct release_
     int64_t now = context_now(context);
     const struct value *status;
     char time[TIMESTAMP_SIZE];
+    bool shows_all;
     int r;
 
     if (!release || release_phase_is_terminal(release->phase))
@@ -523,7 +515,12 @@ int release_write(const struct reconcile_context *context, const struct release_
     /* An approved plan stays as it was shown, though part of it is done when it is planned anew. */
     if (plan && !(outcome->approval && value_get(status, "plan")))
         set(&status, "plan", plan_value(outcome));
-    if (outcome->results || (plan && shows_all(release, outcome->phase)))
+    /* The status gets what is planned for each resource if it is over, or a person is to decide;
+     * and, of what is carried out, the first plan. After a restart there is another one, without
+     * the fields of what is done. */
+    shows_all = release_phase_is_terminal(outcome->phase) ||
+                outcome->phase == PHASE_AWAITING_APPROVAL || !value_get(release->status, "results");
+    if (outcome->results || (plan && shows_all))
         set_results(context, subject, release, outcome, &status);
     if (outcome->results)
         set(&status, "counts", report_counts(outcome->results));

@@ -89,25 +89,16 @@ static int write_claim(struct store_check *check, struct claim_object *object, s
     return claim_write(config->client, config->namespace_name, config->place, object, error);
 }
 
-static bool is_meant(struct store_check *check, const struct store_identity *identity,
-                     const struct store_claim *claim)
-{
-    const struct store_places places = places_of(check);
-    char token[STORE_TOKEN_SIZE];
-
-    store_token(identity, claim, &places, token);
-    return str_equal(check->config.accept, token);
-}
-
 /* A person accepted it; or not. */
 static int accept_or_refuse(struct store_check *check, const struct store_identity *identity,
                             struct claim_object *object, const struct error *why,
                             struct error *error)
 {
     const struct store_places places = places_of(check);
-    char id[STORE_ID_SIZE], write[STORE_ID_SIZE];
+    char id[STORE_ID_SIZE], write[STORE_ID_SIZE], token[STORE_TOKEN_SIZE];
 
-    if (!is_meant(check, identity, &object->claim))
+    store_token(identity, &object->claim, &places, token);
+    if (!str_equal(check->config.accept, token))
         return err_copy(error, why);
     draw(id);
     draw(write);
