@@ -78,8 +78,8 @@ static const struct store_type {
     enum { IN_CLUSTER = 1 << 0, HAS_RELEASES = 1 << 1, ON_SERVER = 1 << 2 } flags;
 } types[] = {
     {"configmap", "configmap", open_configmaps, NULL, describe_configmaps, IN_CLUSTER},
-    {"kubernetes", NULL, open_configmaps, NULL, describe_configmaps,
-     IN_CLUSTER}, /* its name before */
+    /* Its name before. */
+    {"kubernetes", NULL, open_configmaps, NULL, describe_configmaps, IN_CLUSTER},
     {"file", "file:FOLDER", open_files, NULL, describe_text, HAS_RELEASES},
     {"postgres", "postgres://USER@HOST/DATABASE", NULL, postgres_store_open, describe_address,
      HAS_RELEASES | ON_SERVER},
