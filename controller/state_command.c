@@ -168,12 +168,6 @@ static void tell_problem(void *arg, const struct document_name *name, const stru
             problem->message);
 }
 
-static void print_counts(const struct seal_counts *counts)
-{
-    for (size_t i = 0; i < counts->n; i++)
-        printf("%zu need the key %s\n", counts->counts[i].documents, counts->counts[i].key);
-}
-
 static int rekey(const struct command *command, const struct connection *connection,
                  const struct store_call *call, struct error *error)
 {
@@ -191,7 +185,8 @@ static int rekey(const struct command *command, const struct connection *connect
     if (r >= 0) {
         printf("of %zu documents %zu were sealed anew, and %zu could not be\n", done.documents,
                done.written, done.failed);
-        print_counts(&counts);
+        for (size_t i = 0; i < counts.n; i++)
+            printf("%zu need the key %s\n", counts.counts[i].documents, counts.counts[i].key);
     }
     if (r >= 0 && done.failed)
         r = err_set(error, ERR_CORRUPT, "StateCorrupt", "%zu documents could not be sealed anew",
