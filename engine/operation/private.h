@@ -82,7 +82,8 @@ struct operation {
     struct strmap moved;           /* old id -> the Spec's resource that gets its record; set before
                                       planning, with those that count */
     struct strmap outputs;         /* by the text of their references; set before planning */
-    struct secret_source *secret_source; /* owned; NULL: secrets are not known. Set before planning */
+    struct secret_source *secret_source; /* owned; NULL: secrets are not known. Set before planning
+                                          */
     struct strmap secrets;               /* by their references; under the lock, as is: */
     struct operation_secret *first_secret; /* secrets.c */
     struct ledger_records records; /* when planning began */

@@ -5,11 +5,11 @@
  * removed. Each
  * half has a digest over the resource's id and type, the uid of the object (unless it is only
  * forgotten), what is ours of the object before (unless it is deleted, and has a uid) and after,
- * the attributes and the extensions, in canonical JSON, with what is unknown as such, and the versions
- * of the secrets that these refer to. The
- * attributes count beside what is ours afterwards because a value may have no place in the object:
- * an empty string, for example. Where a value is unknown, the attributes and extensions as the Spec
- * has them count as well: they say which resource the value will be taken from.
+ * the attributes and the extensions, in canonical JSON, with what is unknown as such, and the
+ * versions of the secrets that these refer to. The attributes count beside what is ours afterwards
+ * because a value may have no place in the object: an empty string, for example. Where a value is
+ * unknown, the attributes and extensions as the Spec has them count as well: they say which
+ * resource the value will be taken from.
  *
  * The digest of the change is over the action, the order of a replacement, the halves, and where
  * values are unknown. What it depends on is no part of it: that is no change of an object. The
