@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# The programs of a control plane, and OpenTofu for test/terraform: found in KUBEBUILDER_ASSETS or in the cache, else built
+# The programs of a control plane, and those of others that tests need: found in KUBEBUILDER_ASSETS or in the cache, else built
 # into the cache, where each has its version's folder and appears whole or not at all.
 # To be sourced after common.sh and go.sh.
 
@@ -7,7 +7,9 @@ KWOK_VERSION=v0.8.0
 HELM_VERSION=v4.3.1
 VERSITYGW_VERSION=v1.8.0 # before it, two creates of one object could both succeed
 _TOOLS_MODULE=$ROOT/hack/tools
-_TOFU_MODULE=$ROOT/hack/tools/tofu # which replaces a module that the others have as it is
+# Modules of their own: they need, or replace, other versions than the others have.
+_TOFU_MODULE=$ROOT/hack/tools/tofu
+_FLUX_MODULE=$ROOT/hack/tools/flux
 
 _module_version() { # MODULE FOLDER: its version in the go.mod there
     awk -v module="$1" '$1 == module && $2 ~ /^v/ {print $2; exit}' "$2/go.mod"
@@ -16,6 +18,7 @@ _module_version() { # MODULE FOLDER: its version in the go.mod there
 KUBERNETES_VERSION=$(_module_version k8s.io/kubernetes "$_TOOLS_MODULE")
 ETCD_VERSION=$(_module_version go.etcd.io/etcd/server/v3 "$_TOOLS_MODULE")
 TOFU_VERSION=$(_module_version github.com/opentofu/opentofu "$_TOFU_MODULE")
+FLUX_VERSION=$(_module_version github.com/fluxcd/kustomize-controller "$_FLUX_MODULE")
 
 # By tool: the folder of its version in the cache, its package, and how long its build takes
 # on two cores. A package with a version is a module of its own, outside hack/tools/go.mod.
@@ -30,6 +33,7 @@ declare -A _TOOL_FOLDER=(
     [helm]=helm-$HELM_VERSION
     [tofu]=tofu-$TOFU_VERSION
     [versitygw]=versitygw-$VERSITYGW_VERSION
+    [kustomize-controller]=flux-$FLUX_VERSION
 )
 declare -A _TOOL_PACKAGE=(
     [etcd]=go.etcd.io/etcd/server/v3
@@ -42,10 +46,12 @@ declare -A _TOOL_PACKAGE=(
     [helm]=helm.sh/helm/v4/cmd/helm@$HELM_VERSION
     [tofu]=github.com/opentofu/opentofu/cmd/tofu
     [versitygw]=github.com/versity/versitygw/cmd/versitygw@$VERSITYGW_VERSION
+    [kustomize-controller]=github.com/fluxcd/kustomize-controller
 )
 declare -A _TOOL_TIME=(
     [etcd]='1 min' [kube-apiserver]='3 min' [kube-controller-manager]='1 min'
     [kube-scheduler]='1 min' [kubectl]='1 min' [kubelet]='1 min' [kwok]='1 min' [helm]='2 min' [tofu]='4 min' [versitygw]='2 min'
+    [kustomize-controller]='6 min'
 )
 # Of a control plane.
 TOOLS=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm kubelet)
@@ -74,7 +80,7 @@ _tools_missing() { # NAME…: those that are not there
 tools_ensure() {
     local name missing lock
     for name in "$@"; do
-        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${TOOLS[*]} tofu versitygw)"
+        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${TOOLS[*]} tofu versitygw kustomize-controller)"
     done
     [[ -n $(_tools_missing "$@") ]] || return 0
     lock_take "$CACHE/tools/.build.lock" lock
@@ -116,7 +122,10 @@ _tool_progress() {
 
 _tool_command() { # NAME: into _build_command
     local package=${_TOOL_PACKAGE[$1]} module=$_TOOLS_MODULE
-    [[ $1 != tofu ]] || module=$_TOFU_MODULE
+    case $1 in
+    tofu) module=$_TOFU_MODULE ;;
+    kustomize-controller) module=$_FLUX_MODULE ;;
+    esac
     _build_command=(env -u GOOS -u GOARCH -u GOFLAGS CGO_ENABLED=0 GOWORK=off)
     if [[ $package == *@* ]]; then
         _build_command+=("GOBIN=$_build_folder" "$GO" install -v -trimpath -ldflags '-s -w' "$package")
