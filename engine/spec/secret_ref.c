@@ -62,6 +62,17 @@ bool secret_ref_is_within(const struct value *value)
     return is_within(value, false, secret_ref_has_data(value));
 }
 
+const char *secret_ref_find_extension(const struct value *extensions, const char *kept)
+{
+    for (size_t i = 0; i < value_count(extensions); i++) {
+        const char *key = value_member_key(extensions, i, NULL);
+
+        if (!str_equal(key, kept) && is_within(value_child(extensions, i), false, false))
+            return key;
+    }
+    return NULL;
+}
+
 /* ---- Values in clear ---- */
 
 static bool is_clear(const struct value *value, bool is_data)

@@ -37,6 +37,10 @@ void secret_ref_done(struct secret_ref *ref);
 
 /* Whether a resource's attributes (with its `data`), or another value, have a reference. */
 bool secret_ref_is_within(const struct value *value);
+/* A member of the extensions, but for `kept` (or NULL), that has a reference; NULL: none has. State
+ * keeps extensions as they are resolved, for the deletion: where no platform needs the value there,
+ * a reference is refused. */
+const char *secret_ref_find_extension(const struct value *extensions, const char *kept);
 
 /* Whether a member (`data`, `stringData`) of a resource's attributes, if these are a Secret, has a
  * value in clear: one that is neither sensitive nor a reference of either kind. */

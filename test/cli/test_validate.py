@@ -34,6 +34,9 @@ resources:
 """
 
 
+STORE = "secretStore: {provider: {aws: {region: r}}, auth: {role: r}}\n"
+
+
 def validate(text, *arguments):
     return kusion("validate", *arguments, "-f", "-", input=text)
 
@@ -98,6 +101,8 @@ def test_the_examples_are_right():
      "stdin:7:62  error  a  extensions.connection.bearerFrom.ref: must be a reference to a secret store"),
     (THING.replace("secret: api", "ref: 'ref://api/token'"),
      "stdin:7:62  error  a  extensions.connection.bearerFrom.ref: refers to a secret, and the Spec has no secretStore"),
+    (STORE + THING + "    parameters: {key: 'ref://api/key'}\n",
+     "error  a  extensions.parameters: a reference to a secret may stand in `connection` and in the attributes"),
     ("a: [\n", "stdin:2:1  error  while parsing"),
     ("a: b\n\tc: d\n", "stdin:2:1  error  while scanning"),
 ], ids=str)

@@ -4,6 +4,7 @@
 
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/spec/secret_ref.h"
 #include "runtimes/http/resource/description.h"
 #include "runtimes/io/http_origin.h"
 
@@ -41,6 +42,16 @@ static void check_address(struct reporting *reporting, const struct value *exten
         report(reporting, "connection.url", error.message);
 }
 
+static void check_secrets(struct reporting *reporting, const struct value *extensions)
+{
+    const char *member = secret_ref_find_extension(extensions, "connection");
+
+    if (member)
+        report(reporting, member,
+               "a reference to a secret may stand in `connection` and in the attributes: State "
+               "keeps what else is in the extensions, with its values");
+}
+
 void http_resource_check(struct check *check, const struct resource *resource,
                          const struct place *place)
 {
@@ -48,6 +59,7 @@ void http_resource_check(struct check *check, const struct resource *resource,
 
     description_check(resource->extensions, report, &reporting);
     check_address(&reporting, resource->extensions);
+    check_secrets(&reporting, resource->extensions);
 }
 
 static void check_resource(void *state, struct check *check, size_t index,

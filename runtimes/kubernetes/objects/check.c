@@ -7,6 +7,7 @@
 #include "engine/base/utf8.h"
 #include "engine/spec/moved.h"
 #include "engine/spec/ref.h"
+#include "engine/spec/secret_ref.h"
 #include "runtimes/kubernetes/objects/common_metadata.h"
 #include "runtimes/kubernetes/objects/health_script.h"
 #include "runtimes/kubernetes/objects/ignore.h"
@@ -306,6 +307,17 @@ static void check_moved(struct check *check, const struct value *extensions, con
                       "version is found without this: remove it");
 }
 
+static void check_secrets(struct check *check, const struct value *extensions,
+                          const struct place *in)
+{
+    const struct place at = {.above = in, .key = secret_ref_find_extension(extensions, NULL)};
+
+    if (at.key)
+        check_problem(check, INVALID_SPEC, &at,
+                      "a reference to a secret may stand in the attributes: State keeps the "
+                      "extensions, with their values");
+}
+
 static void check_extensions(struct objects *objects, struct check *check,
                              const struct value *extensions, const struct place *place)
 {
@@ -323,6 +335,7 @@ static void check_extensions(struct objects *objects, struct check *check,
     if (!check_is_absent(policy))
         health_script_check(check, policy, &at_policy, &objects->scripts);
     check_moved(check, extensions, &in);
+    check_secrets(check, extensions, &in);
 }
 
 /* ---- References into data ---- */

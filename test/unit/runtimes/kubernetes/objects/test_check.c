@@ -196,6 +196,22 @@ static void refuses_another_id(void)
     expect_problems(rows, ARRAY_SIZE(rows));
 }
 
+static void refuses_secrets_that_state_would_keep(void)
+{
+    static const struct parse_row rows[] = {
+        {SPEC(
+             "\"secretStore\":{\"provider\":{\"aws\":{\"region\":\"r\"}},\"auth\":{\"role\":\"r\"}}"
+             ","
+             "\"resources\":[{\"id\":\"v1:Pod:a\",\"type\":\"Kubernetes\",\"extensions\":{\"note\":"
+             "[\"ref://db/password\"]},\"attributes\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
+             "\"metadata\":{\"name\":\"a\",\"annotations\":{\"a\":\"ref://db/password\"}}}}]"),
+         "InvalidSpec|v1:Pod:a|resources[0].extensions.note|a reference to a secret may stand in "
+         "the attributes: State keeps the extensions, with their values\n"},
+    };
+
+    expect_problems(rows, ARRAY_SIZE(rows));
+}
+
 static void names_extensions_of_later_versions(void)
 {
     static const char *const keys[] = {
@@ -321,4 +337,5 @@ SUITE(check, TEST(checks_what_names_an_object), TEST(compares_ids_with_attribute
       TEST(finds_two_ids_of_one_object), TEST(refuses_what_the_spec_stands_on),
       TEST(names_extensions_of_later_versions), TEST(checks_health_policies),
       TEST(checks_health_checks), TEST(refuses_another_id),
+      TEST(refuses_secrets_that_state_would_keep),
       TEST(reports_references_into_data_that_never_comes))

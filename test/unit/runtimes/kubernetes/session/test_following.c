@@ -211,6 +211,7 @@ static void what_nobody_touched_is_known(void)
     EXPECT(!session_knows_untouched(web.session, &ref, a), "not before it was seen");
     settle(&web, &a, 1);
     EXPECT(is_in_state(&web, FOLLOWING_WHOLE, &why), why.message);
+    EXPECT(fake_server_wait(call.stage.harness.server, ARRAY_SIZE(steps)), "it watches");
     next = open_with(&call.stage, "web", web.following);
     EXPECT(session_knows_untouched(next, &ref, a), "as State has it");
     EXPECT(!session_knows_untouched(next, &ref, anew), "another object than that of the record");
