@@ -12,6 +12,9 @@ struct address_filter;
 
 struct connection {
     const struct flags *flags;
+    bool is_typed; /* by a person: without --kubeconfig, $KUBECONFIG counts, and outside of a Pod
+                      ~/.kube/config. Set before connection_init() */
+    bool is_own;   /* the configuration is that of the pod */
     struct kube_config *config;
     char *state_namespace;                /* of State, plans and the Lease */
     char *identity;                       /* of this process, unique */

@@ -22,7 +22,9 @@
     "       kusion-operator state rekey                           seals all with the key that " \
     "--state-key names first, while no operator runs\n"                                         \
     "with flags of the operator: --state-backend PLACE, --state-namespace NAME, --kubeconfig "  \
-    "FILE, …\n"
+    "FILE, …\n"                                                                               \
+    "without --kubeconfig: the cluster of $KUBECONFIG, else that of the pod, else that of "     \
+    "~/.kube/config\n"
 
 /* What was asked for. */
 struct command {
@@ -83,7 +85,7 @@ static int view(const struct command *command, const char *verb, const struct st
 static int run_view(const struct command *command, const char *verb, struct error *error)
 {
     const char *place = command->flags.state_backend;
-    struct connection connection = {.flags = &command->flags};
+    struct connection connection = {.flags = &command->flags, .is_typed = true};
     _cleanup_buf_ struct buf text = BUF_INIT;
     struct place store = {0};
     bool needs_cluster = false;
@@ -115,7 +117,7 @@ typedef int alone(const struct command *command, const struct connection *connec
 static int refuse_if_held(const struct flags *flags, struct cancel *stop, struct error *error)
 {
     struct flags without = *flags;
-    struct connection connection = {0};
+    struct connection connection = {.is_typed = true};
     struct leadership *leadership = NULL;
     int r;
 
@@ -203,7 +205,7 @@ static int run_alone(const struct command *command, alone *fn, struct error *err
 {
     struct flags flags = command->flags;
     struct cancel *stop = cancel_new(NULL);
-    struct connection connection = {0};
+    struct connection connection = {.is_typed = true};
     struct leadership *leadership = NULL;
     int r = refuse_if_held(&flags, stop, error);
 

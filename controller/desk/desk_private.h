@@ -119,7 +119,8 @@ struct desk_entry *desk_get_key(struct desk *desk, enum desk_kind kind, const ch
 /* Frees the entry if there is nothing to know of it. NULL is accepted. */
 void desk_tidy(struct desk_entry *entry);
 
-/* desk_dependencies.c: the watch shows another version of the Spec, or is about to show it no more. */
+/* desk_dependencies.c: the watch shows another version of the Spec, or is about to show it no more.
+ */
 void desk_tell_related(struct desk_entry *entry);
 void desk_drop_needs(struct desk_entry *entry);
 /* desk_following.c */
