@@ -177,11 +177,12 @@ void approved_plan_digest(const struct approved_plan *approved, char ret_hex[HAS
     free(digests);
 }
 
-void approved_plan_seal(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE])
+bool approved_plan_seal(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE])
 {
     _cleanup_(hash_free_p) struct hash *hash =
         hash_new_keyed(approved->key.data, approved->key.length);
     char digest[HASH_HEX_SIZE];
+    bool any = false;
 
     approved_plan_digest(approved, digest);
     hash_add_str(hash, "shown");
@@ -189,10 +190,12 @@ void approved_plan_seal(const struct approved_plan *approved, char ret_hex[HASH_
     for (size_t i = 0; i < approved->n_steps; i++) {
         const struct approved_step *step = &approved->steps[i];
 
+        any = any || *step->shown.hex;
         hash_add_str(hash, step->shown.hex);
         digest_add_pointers(hash, step->shown.assigned);
     }
     hash_finish_hex(hash, ret_hex);
+    return any;
 }
 
 void plan_digest(const struct plan *plan, const void *key, size_t key_length,

@@ -35,7 +35,8 @@ struct approved_plan *approved_plan_make(struct digest_key key, size_t n_steps);
 /* All steps are there. */
 void approved_plan_sort(struct approved_plan *approved);
 
-/* The digest of what all its creations show, together with that of the plan. */
-void approved_plan_seal(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE]);
+/* The digest of what all its creations show, together with that of the plan. False: none shows
+ * anything. */
+bool approved_plan_seal(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE]);
 
 #endif

@@ -7,6 +7,8 @@
 #include "engine/plan/approved_private.h"
 #include "engine/state/state_value.h"
 
+#define FORMAT_WITHOUT_SHOWN 1 /* no creation shows anything: there is no seal */
+
 /* ---- Writing ---- */
 
 static const char *text_or_null(const char *text)
@@ -32,9 +34,9 @@ const struct value *approved_plan_to_value(const struct approved_plan *approved)
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *steps = NULL;
     char digest[HASH_HEX_SIZE], seal[HASH_HEX_SIZE];
+    bool is_sealed = approved_plan_seal(approved, seal);
 
     approved_plan_digest(approved, digest);
-    approved_plan_seal(approved, seal);
     value_begin_array(b);
     for (size_t i = 0; i < approved->n_steps; i++) {
         _cleanup_value_ const struct value *step = step_to_value(&approved->steps[i]);
@@ -45,8 +47,9 @@ const struct value *approved_plan_to_value(const struct approved_plan *approved)
     }
     value_end_array(b);
     steps = value_finish(b);
-    return steps ? value_pack("{s:i, s:s, s:s, s:v}", "format", APPROVED_FORMAT, "digest", digest,
-                              "seal", seal, "steps", steps)
+    return steps ? value_pack("{s:i, s:s, s:s?, s:v}", "format",
+                              is_sealed ? APPROVED_FORMAT : FORMAT_WITHOUT_SHOWN, "digest", digest,
+                              "seal", is_sealed ? seal : NULL, "steps", steps)
                  : NULL;
 }
 
@@ -194,12 +197,15 @@ static int check_digest(const struct approved_plan *approved, const char *stored
     return 0;
 }
 
-static int check_seal(const struct approved_plan *approved, const char *seal, struct error *error)
+static int check_seal(const struct approved_plan *approved, int64_t format, const char *seal,
+                      struct error *error)
 {
     char now[HASH_HEX_SIZE];
+    bool is_sealed = approved_plan_seal(approved, now);
 
-    approved_plan_seal(approved, now);
-    return str_equal(now, seal) ? 0 : corrupt(error, "what its creations show was changed");
+    if (is_sealed != (format == APPROVED_FORMAT) || (is_sealed ? !str_equal(now, seal) : !!seal))
+        return corrupt(error, "what its creations show was changed");
+    return 0;
 }
 
 int approved_plan_from_value(const struct value *value, const void *key, size_t key_length,
@@ -216,7 +222,7 @@ int approved_plan_from_value(const struct value *value, const void *key, size_t 
         return err_set(error, ERR_UNSUPPORTED, NULL,
                        "the approved plan is of format %lld, which this version does not read",
                        (long long)format);
-    if (format < APPROVED_FORMAT || !value_is(steps, VALUE_ARRAY))
+    if (format < FORMAT_WITHOUT_SHOWN || !value_is(steps, VALUE_ARRAY))
         return corrupt(error, "it is no such plan");
     r = members_check(value, known, &problem);
     approved = approved_plan_make((struct digest_key){key, key_length}, value_count(steps));
@@ -227,7 +233,7 @@ int approved_plan_from_value(const struct value *value, const void *key, size_t 
     approved_plan_sort(approved);
     r = check_digest(approved, value_get_string(value, "digest"), digest, error);
     if (r >= 0)
-        r = check_seal(approved, value_get_string(value, "seal"), error);
+        r = check_seal(approved, format, value_get_string(value, "seal"), error);
     if (r < 0)
         return r;
     *ret = TAKE(approved);

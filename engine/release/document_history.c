@@ -5,10 +5,12 @@
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/state/compress.h"
 #include "engine/value/json.h"
 
-#define FORMAT        1
-#define REVISION_SIZE 24 /* bytes of a revision as text */
+#define FORMAT          1
+#define REVISION_SIZE   24 /* bytes of a revision as text */
+#define GZIP_FIRST_BYTE 0x1f
 
 struct document_history {
     struct release_history base;
@@ -61,6 +63,18 @@ static int corrupt(struct error *error, const char *how)
     return err_set(error, ERR_CORRUPT, "ReleaseCorrupt", "the record is damaged: %s", how);
 }
 
+/* As JSON, or as gzipped JSON, which earlier versions wrote. */
+static int parse(const struct buf *open, const struct value **ret, struct error *error)
+{
+    struct error problem = {0};
+
+    if (open->length && open->data[0] == GZIP_FIRST_BYTE)
+        return value_expand(open->data, open->length, ret, error);
+    if (json_read(open->data, open->length, ret, &problem) < 0)
+        return corrupt(error, problem.message);
+    return 0;
+}
+
 /* *ret: borrows the key of `of`; record_done(). */
 static int decode(const struct document *document, const struct release_head *of,
                   struct record *ret, struct error *error)
@@ -68,10 +82,10 @@ static int decode(const struct document *document, const struct release_head *of
     _cleanup_value_ const struct value *value = NULL;
     const struct value *spec;
     struct record record = {.head = {.spec = of->spec}};
-    struct error problem = {0};
+    int r = parse(&document->open, &value, error);
 
-    if (json_read(document->open.data, document->open.length, &value, &problem) < 0)
-        return corrupt(error, problem.message);
+    if (r < 0)
+        return r;
     if (value_int(value_get(value, "format"), 0) != FORMAT)
         return corrupt(error, "it is of another version's format");
     spec = value_get(value, "spec");

@@ -198,11 +198,11 @@ static void refuses_what_is_damaged(void)
     static const char *const texts[] = {"null",
                                         "[]",
                                         "{}",
-                                        "{\"format\":2}",
-                                        "{\"format\":2,\"steps\":[]}",
+                                        "{\"format\":1}",
+                                        "{\"format\":1,\"steps\":[]}",
                                         "{\"format\":0,\"digest\":\"x\",\"steps\":[]}",
-                                        "{\"format\":2,\"digest\":\"\",\"steps\":[]}",
-                                        "{\"format\":2,\"digest\":\"x\",\"steps\":[null]}"};
+                                        "{\"format\":1,\"digest\":\"\",\"steps\":[]}",
+                                        "{\"format\":1,\"digest\":\"x\",\"steps\":[null]}"};
     _cleanup_value_ const struct value *value = written("1"), *more = NULL,
                                        *one = value_pack("i", 1);
     const struct value *steps = value_get(value, "steps");
@@ -239,7 +239,7 @@ static void refuses_another_format(void)
                "message");
 }
 
-/* What is written where nothing was tried. */
+/* What an earlier version has written, and what is written where nothing was tried. */
 static void reads_what_has_nothing_shown(void)
 {
     _cleanup_value_ const struct value *value = written_with("1", NULL), *with = written("1");
@@ -247,6 +247,8 @@ static void reads_what_has_nothing_shown(void)
     struct plan *plan = plan_that_shows("1", "anything");
     struct error error = {0};
 
+    EXPECT_INT(value_int(value_get(value, "format"), 0), 1, "as before");
+    EXPECT(!value_get(value, "seal"), "as before");
     EXPECT_STR(value_get_string(value, "digest"), value_get_string(with, "digest"),
                "the plan's digest");
     EXPECT_INT(read(value, &approved, &error), 0, error.message);
@@ -260,17 +262,18 @@ static void reads_what_has_nothing_shown(void)
 static void refuses_another_thing_shown(void)
 {
     _cleanup_value_ const struct value *value = written("1"), *other = written_with("1", "other"),
-                                       *none = written_with("1", NULL), *mixed = NULL,
-                                       *unsealed = NULL, *stripped = NULL;
+                                       *none = written_with("1", NULL), *one = value_pack("i", 1),
+                                       *two = value_pack("i", 2), *mixed = NULL, *older = NULL,
+                                       *newer = NULL;
 
     EXPECT_STR(value_get_string(value_at(value_get(other, "steps"), 0), "id"), "adopted", "0");
     EXPECT_STR(value_get_string(value_at(value_get(other, "steps"), 1), "id"), "created", "1");
     mixed = with_step(value, 1, value_at(value_get(other, "steps"), 1));
     expect_damage(mixed, "of another plan");
-    unsealed = value_without(value, "seal");
-    expect_damage(unsealed, "without its seal");
-    stripped = value_with(value, "steps", value_get(none, "steps"));
-    expect_damage(stripped, "nothing is shown any more");
+    older = value_with(value, "format", one);
+    expect_damage(older, "format 1 shows nothing");
+    newer = value_with(none, "format", two);
+    expect_damage(newer, "format 2 shows something");
 }
 
 /* A webhook that was installed since the plan was approved, or is not there any more. */
