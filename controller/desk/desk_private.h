@@ -97,7 +97,7 @@ struct desk_entry {
     LIST_HEAD(, need) needed_by;
     bool is_held;                    /* it waits for other Specs */
     struct object_version readiness; /* uid, and the generation that has become ready */
-    struct desk_entry **finished; /* Releases */
+    struct desk_entry **finished;    /* Releases */
     size_t n_finished, finished_capacity;
 
     /* Of a Release. */

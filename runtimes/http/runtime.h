@@ -21,29 +21,9 @@
 #ifndef RUNTIMES_HTTP_RUNTIME_H
 #define RUNTIMES_HTTP_RUNTIME_H
 
-#include "engine/runtime.h"
-#include "runtimes/io/http_hosts.h"
+#include "runtimes/http/config.h"
 
 #define HTTP_RUNTIME_TYPE "HTTP"
-
-/* An object of the cluster with credentials. */
-struct http_secret_query {
-    const char *namespace_name;
-    const char *account; /* with whose rights it is read; NULL: the operator's own */
-    bool is_config_map;
-    const char *name;
-};
-
-/* Borrowed; lives longer than the runtime. */
-struct http_runtime_config {
-    const struct http_hosts *hosts;
-    /* Reads the data of a Secret or a ConfigMap, decoded: an object of strings; a reference.
-     * ERR_NOT_FOUND, ERR_FORBIDDEN, or what may pass. */
-    int (*read_secret)(void *arg, const struct http_secret_query *query,
-                       const struct runtime_call *call, const struct value **ret,
-                       struct error *error);
-    void *read_secret_arg;
-};
 
 /* ERR_INTERNAL: no thread for the requests. */
 int http_runtime_new(const struct http_runtime_config *config, struct runtime **ret,

@@ -13,9 +13,9 @@
 #include <stdatomic.h>
 
 #include "engine/threads/slots.h"
+#include "runtimes/http/config.h"
 #include "runtimes/http/quota.h"
 #include "runtimes/http/resource/description.h"
-#include "runtimes/http/runtime.h"
 #include "runtimes/io/http.h"
 
 /* Whose servers they are. Borrowed. */
