@@ -197,6 +197,7 @@ static int check_digest(const struct approved_plan *approved, const char *stored
     return 0;
 }
 
+/* seal: NULL: there is none. */
 static int check_seal(const struct approved_plan *approved, int64_t format, const char *seal,
                       struct error *error)
 {

@@ -10,6 +10,10 @@
  * nothing that was changed since. It is strict: a member that is not known, missing, or of another
  * type is ERR_CORRUPT.
  *
+ * A plan of which no creation shows anything is of format 1, which has no "seal", "shown" and
+ * "assigned". Versions that do not know format 2 wrote that for all plans: such an approval holds,
+ * and what its creations show is not compared.
+ *
  * The value is kept where others may write. A valid value may be another one: of an earlier plan,
  * or of another Spec's. So the reader also needs the digest that was approved, from where the
  * approval itself is. A digest has no Spec in it: the caller sees to it that the approval is the
