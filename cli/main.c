@@ -6,12 +6,6 @@
 #include "cli/frame/command.h"
 #include "engine/base/error.h"
 
-/* libcurl would write the keys of every TLS session to the file of that name. */
-static void keep_tls_keys(void)
-{
-    unsetenv("SSLKEYLOGFILE");
-}
-
 /* An error without a hint of its own gets one by its code, so that each says what to do next. */
 static void hint(const struct cli *cli, struct error *error)
 {
@@ -32,15 +26,6 @@ static void hint(const struct cli *cli, struct error *error)
         err_hint(error, "kubectl kusion help");
 }
 
-static int tell(struct cli *cli, int r, struct error *error)
-{
-    if (r >= 0)
-        return r;
-    hint(cli, error);
-    cli_show_error(cli, error);
-    return r == ERR_TIMEOUT ? EXIT_TIMED_OUT : EXIT_ERROR;
-}
-
 static int run(struct cli *cli, struct error *error)
 {
     if (cli->options.help || !cli->command) {
@@ -56,12 +41,16 @@ int main(int argc, char **argv)
     struct error error = {0};
     int r;
 
-    signal(SIGPIPE, SIG_IGN); /* a write tells */
-    keep_tls_keys();
+    signal(SIGPIPE, SIG_IGN);  /* a write tells */
+    unsetenv("SSLKEYLOGFILE"); /* libcurl would write the keys of every TLS session to it */
     r = cli_parse(&cli, argc, argv, &error);
     if (r == 0)
         r = run(&cli, &error);
-    r = tell(&cli, r, &error);
+    if (r < 0) {
+        hint(&cli, &error);
+        cli_show_error(&cli, &error);
+        r = r == ERR_TIMEOUT ? EXIT_TIMED_OUT : EXIT_ERROR;
+    }
     cli_done(&cli);
     return r;
 }

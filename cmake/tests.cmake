@@ -10,21 +10,20 @@ enable_testing() # not in a function: it would be forgotten at its end
 # than they work, and run side by side.
 set(SPLIT_PROGRAMS engine/operation controller runtimes/kubernetes runtimes/kubernetes/client
     runtimes/kubernetes/change runtimes/kubernetes/history runtimes/kubernetes/session runtimes/kubernetes/store
-    runtimes/postgres runtimes/terraform)
+    runtimes/io runtimes/postgres runtimes/seal runtimes/terraform)
 
 # The longest, in about their seconds: they are begun first, so that no long one runs alone at the
 # end.
 set(LONG_TESTS
-    engine/operation/operation_random=80 engine/operation/operation_approved_kill=60
-    engine/operation/operation_kill=50 controller/scenario_approval_kill=90 controller/scenario_restored=60
-    controller/scenario_rollback_kill=85 controller/scenario_crash=80 controller/scenario_retention=55 controller/scenario_rollback=35
-    controller/scenario_status=35 controller/scenario_leader=30 controller/scenario_approval=25
-    controller/scenario_apply=25 controller/scenario_status_missing=20 controller/scenario_many=20
-    controller/scenario_store=90 runtimes/kubernetes/change/live_text=50 runtimes/kubernetes/client/kube_client_retry=35
-    runtimes/kubernetes/store/live_documents_writers=30 runtimes/kubernetes/client/live=30
-    runtimes/kubernetes/store/live_documents=25 runtimes/kubernetes/change/live_plans=20 engine/value=25
-    runtimes/postgres/postgres_cut=40 runtimes/postgres/postgres_race=40 runtimes/postgres/postgres_kill=25
-    fuzz/documents=35)
+    controller/scenario_store=90 runtimes/kubernetes/store/live_documents=90 runtimes/kubernetes/store/live_documents_writers=70
+    controller/scenario_restored=60 runtimes/seal/sealed_contract=55 controller/scenario_retention=50
+    runtimes/kubernetes/change/live_text=50 runtimes/postgres/postgres_cut=40 runtimes/postgres/postgres_race=40
+    controller/scenario_approval_kill=40 controller/scenario_rollback_kill=35 controller/scenario_crash=35
+    controller/scenario_rollback=35 controller/scenario_status=35 runtimes/kubernetes/client/kube_client_retry=35
+    controller/scenario_leader=30 engine/operation/operation_approved_kill=30 engine/operation/operation_kill=30
+    runtimes/kubernetes/client/live=30 runtimes/io/sandbox=25 fuzz/documents=25 controller/scenario_approval=25
+    controller/scenario_apply=25 runtimes/postgres/postgres_kill=25 engine/operation/operation_random=25 engine/value=25
+    controller/scenario_status_missing=20 controller/scenario_many=20 runtimes/kubernetes/change/live_plans=20)
 
 function(test_costs)
     foreach(entry IN LISTS LONG_TESTS)

@@ -30,11 +30,15 @@
 static int load_config(struct connection *connection, struct error *error)
 {
     const struct flags *flags = connection->flags;
+    const char *list = connection->is_typed ? getenv("KUBECONFIG") : NULL;
     int r;
 
-    if (flags->kubeconfig || flags->context)
+    if (flags->kubeconfig || flags->context || (list && *list))
         return kube_config_load(flags->kubeconfig, flags->context, &connection->config, error);
     r = kube_config_in_cluster(NULL, &connection->config, error);
+    connection->is_own = r >= 0;
+    if (r == ERR_NOT_FOUND && connection->is_typed)
+        return kube_config_load(NULL, NULL, &connection->config, error);
     if (r == ERR_NOT_FOUND)
         err_wrap(error, "outside a pod, --kubeconfig is to be given");
     return r;
@@ -50,8 +54,7 @@ static void name_self(struct connection *connection)
     connection->identity = str_printf("%s_%ld_%llx", host, (long)getpid(),
                                       (unsigned long long)system_clock.now(&system_clock));
     if (!own)
-        own = flags->kubeconfig || flags->context ? STATE_NAMESPACE
-                                                  : connection->config->namespace_name;
+        own = connection->is_own ? connection->config->namespace_name : STATE_NAMESPACE;
     connection->state_namespace = str_new(own);
 }
 

@@ -12,10 +12,13 @@ struct address_filter;
 
 struct connection {
     const struct flags *flags;
+    bool is_typed; /* by a person: without --kubeconfig, $KUBECONFIG counts, and outside of a Pod
+                      ~/.kube/config. Set before connection_init() */
+    bool is_own;   /* the configuration is that of the pod */
     struct kube_config *config;
-    char *state_namespace;                /* of State, plans and the Lease */
-    char *identity;                       /* of this process, unique */
-    struct http_loop *requests, *watches; /* for the resources of Specs */
+    char *state_namespace;                       /* of State, plans and the Lease */
+    char *identity;                              /* of this process, unique */
+    struct http_loop *requests, *watches;        /* for the resources of Specs */
     struct http_loop *control, *control_watches; /* for the controller's own requests */
     struct http_loop *foreign, *foreign_watches; /* for clusters that tenants chose */
     struct address_filter *address_filter;       /* of these */

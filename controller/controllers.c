@@ -53,17 +53,6 @@ struct controllers {
 
 /* ---- One key ---- */
 
-static void log_reconciled(const char *controller, const char *key, const char *result,
-                           int64_t after, int64_t took)
-{
-    char after_text[24], took_text[24];
-
-    snprintf(after_text, sizeof(after_text), "%lld", (long long)after);
-    snprintf(took_text, sizeof(took_text), "%lld", (long long)took);
-    log_debug("reconciled", "controller", controller, "key", key, "result", result, "requeueMs",
-              after ? after_text : NULL, "durationMs", took_text, NULL);
-}
-
 static struct reconcile_result reconcile(void *arg, const char *key, struct cancel *cancel)
 {
     static const char *const results[] = {
@@ -76,12 +65,16 @@ static struct reconcile_result reconcile(void *arg, const char *key, struct canc
     const struct controllers *all = controller->all;
     const char *name = kinds[controller->kind].name;
     int64_t begun = system_clock.monotonic(&system_clock), took;
+    char after_text[24], took_text[24];
     struct reconcile_result result = kinds[controller->kind].reconcile(all->context, key, cancel);
 
     took = system_clock.monotonic(&system_clock) - begun;
     metric_add(all->reconciles, 1, name, results[result.kind], NULL);
     metric_observe(all->seconds, (double)took / 1e3, name, NULL);
-    log_reconciled(name, key, results[result.kind], result.after, took);
+    snprintf(after_text, sizeof(after_text), "%lld", (long long)result.after);
+    snprintf(took_text, sizeof(took_text), "%lld", (long long)took);
+    log_debug("reconciled", "controller", name, "key", key, "result", results[result.kind],
+              "requeueMs", result.after ? after_text : NULL, "durationMs", took_text, NULL);
     return result;
 }
 

@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/log/log.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/lease.h"
 #include "runtimes/kubernetes/client/pause.h"
@@ -33,14 +34,13 @@ struct leadership {
 int leadership_guard(void *arg, struct error *error)
 {
     struct leadership *leadership = arg;
-    const char *why_lost;
 
     if (leadership->leader)
         return leader_permit(leadership->leader, error);
-    pthread_mutex_lock(&leadership->lock);
-    why_lost = leadership->why_lost;
-    pthread_mutex_unlock(&leadership->lock);
-    return why_lost ? err_set(error, ERR_FENCED, "NotLeader", "%s", why_lost) : 0;
+    LOCKED(&leadership->lock);
+    return leadership->why_lost
+               ? err_set(error, ERR_FENCED, "NotLeader", "%s", leadership->why_lost)
+               : 0;
 }
 
 static int ask(void *arg, enum permit_use use, struct error *error)
@@ -69,10 +69,9 @@ bool leadership_is_known(struct leadership *leadership, struct buf *why_not)
 
 static void set_flag(struct leadership *leadership, bool *flag)
 {
-    pthread_mutex_lock(&leadership->lock);
+    LOCKED(&leadership->lock);
     *flag = true;
     pthread_cond_broadcast(&leadership->changed);
-    pthread_mutex_unlock(&leadership->lock);
 }
 
 static void on_started(void *arg)
@@ -84,11 +83,10 @@ static void on_started(void *arg)
 
 void leadership_give_up(struct leadership *leadership, const char *why)
 {
-    pthread_mutex_lock(&leadership->lock);
+    LOCKED(&leadership->lock);
     if (!leadership->why_lost)
         leadership->why_lost = why;
     pthread_cond_broadcast(&leadership->changed);
-    pthread_mutex_unlock(&leadership->lock);
 }
 
 static void on_lost(void *arg)

@@ -16,19 +16,6 @@
 #include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 
-/* One arena for all threads: they wait for the API server, not for each other, while an arena for
- * each thread keeps memory of its own, and grows and shrinks it with every answer. */
-static void share_memory(void)
-{
-    mallopt(M_ARENA_MAX, 1);
-}
-
-/* libcurl would write the keys of every TLS session to the file of that name. */
-static void keep_tls_keys(void)
-{
-    unsetenv("SSLKEYLOGFILE");
-}
-
 /* Debuggers may attach to a debug build, unless a test asks for what is shipped. */
 static bool is_for_debuggers(void)
 {
@@ -110,13 +97,6 @@ static void block_signals(void)
     pthread_sigmask(SIG_BLOCK, &set, NULL);
 }
 
-/* Also of a command, which ends by the other signals at once: what is stored is in order at any
- * time. */
-static void block_signal_of_pipes(void)
-{
-    signal(SIGPIPE, SIG_IGN);
-}
-
 static int run_manager(const struct flags *flags, struct cancel *stop)
 {
     struct error error = {0};
@@ -162,10 +142,14 @@ int main(int argc, char **argv)
     struct flags flags;
 
     hide_memory();
-    share_memory();
-    keep_tls_keys();
+    /* One arena for all threads: they wait for the API server, not for each other, while an arena
+     * for each thread keeps memory of its own, and grows and shrinks it with every answer. */
+    mallopt(M_ARENA_MAX, 1);
+    /* libcurl would write the keys of every TLS session to the file of that name. */
+    unsetenv("SSLKEYLOGFILE");
     if (argc > 1 && str_equal(argv[1], "state")) {
-        block_signal_of_pipes();
+        /* A command ends by the other signals at once: what is stored is in order at any time. */
+        signal(SIGPIPE, SIG_IGN);
         return state_command(argc, argv);
     }
     if (flags_parse(argc, argv, &flags, &error) < 0) {

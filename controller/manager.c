@@ -310,13 +310,6 @@ static void end_anyway(void *arg)
     _exit(1);
 }
 
-static int64_t drain_time(struct manager *manager)
-{
-    int64_t time = manager->flags->drain_timeout;
-
-    return atomic_load(&manager->is_cut_off) && time > CUT_OFF_DRAIN ? CUT_OFF_DRAIN : time;
-}
-
 static bool is_call_in_flight(const struct manager *manager)
 {
     struct executor_stats stats;
@@ -351,8 +344,12 @@ static void drain(struct manager *manager, const char *reason)
 
 static void finish(struct manager *manager, const char *reason)
 {
-    struct ticker *watchdog =
-        ticker_new(&system_clock, "drain", drain_time(manager), end_anyway, manager);
+    int64_t time = manager->flags->drain_timeout;
+    struct ticker *watchdog;
+
+    if (atomic_load(&manager->is_cut_off) && time > CUT_OFF_DRAIN)
+        time = CUT_OFF_DRAIN;
+    watchdog = ticker_new(&system_clock, "drain", time, end_anyway, manager);
 
     drain(manager, reason);
     pthread_mutex_lock(&manager->ending);

@@ -30,11 +30,6 @@ static int get_first(struct kube_client *client, struct kube_ref ref, const char
     return kube_do(client, &request, &list, error);
 }
 
-static bool may_come_right(int code)
-{
-    return code == ERR_UNAVAILABLE || code == ERR_TIMEOUT;
-}
-
 int preflight_connect(struct kube_client *client, const char *state_namespace,
                       struct outage *outage, struct cancel *stop, struct error *error)
 {
@@ -51,7 +46,7 @@ int preflight_connect(struct kube_client *client, const char *state_namespace,
             return 0;
         }
         err_wrap(&why, "reading State's namespace %s", state_namespace);
-        if (!may_come_right(r) || now() + PAUSE >= end)
+        if ((r != ERR_UNAVAILABLE && r != ERR_TIMEOUT) || now() + PAUSE >= end)
             return err_copy(error, &why);
         if (outage_goes_on(outage, &why, now()))
             log_warn("the API server does not answer yet", "reason", why.reason, "error",

@@ -8,11 +8,6 @@
 #include "runtimes/kubernetes/client/file.h"
 #include "runtimes/secrets/cache.h"
 
-static int invalid(const char *flag, const struct error *failure, struct error *error)
-{
-    return err_set(error, ERR_INVALID, "InvalidFlag", "--%s: %s", flag, failure->message);
-}
-
 #ifdef KUSION_TEST_RUNTIME
 /* KUSION_SECRET_ENDPOINTS has "CLOUD=SERVER,…": https://sts.eu-west-1.amazonaws.com is at SERVER.
  */
@@ -44,7 +39,8 @@ int secret_settings_init(struct secret_settings *settings, const struct connecti
     if (r < 0)
         return r;
     if (ca_file && file_read_text(ca_file, &settings->ca_pem, &failure) < 0)
-        return invalid("secret-store-ca-file", &failure, error);
+        return err_set(error, ERR_INVALID, "InvalidFlag", "--secret-store-ca-file: %s",
+                       failure.message);
     settings->stores.hosts = settings->hosts;
     settings->stores.ca_pem = settings->ca_pem;
     settings->stores.cache = secret_cache_new();

@@ -22,7 +22,9 @@
     "       kusion-operator state rekey                           seals all with the key that " \
     "--state-key names first, while no operator runs\n"                                         \
     "with flags of the operator: --state-backend PLACE, --state-namespace NAME, --kubeconfig "  \
-    "FILE, …\n"
+    "FILE, …\n"                                                                               \
+    "without --kubeconfig: the cluster of $KUBECONFIG, else that of the pod, else that of "     \
+    "~/.kube/config\n"
 
 /* What was asked for. */
 struct command {
@@ -83,7 +85,7 @@ static int view(const struct command *command, const char *verb, const struct st
 static int run_view(const struct command *command, const char *verb, struct error *error)
 {
     const char *place = command->flags.state_backend;
-    struct connection connection = {.flags = &command->flags};
+    struct connection connection = {.flags = &command->flags, .is_typed = true};
     _cleanup_buf_ struct buf text = BUF_INIT;
     struct place store = {0};
     bool needs_cluster = false;
@@ -115,7 +117,7 @@ typedef int alone(const struct command *command, const struct connection *connec
 static int refuse_if_held(const struct flags *flags, struct cancel *stop, struct error *error)
 {
     struct flags without = *flags;
-    struct connection connection = {0};
+    struct connection connection = {.is_typed = true};
     struct leadership *leadership = NULL;
     int r;
 
@@ -166,12 +168,6 @@ static void tell_problem(void *arg, const struct document_name *name, const stru
             problem->message);
 }
 
-static void print_counts(const struct seal_counts *counts)
-{
-    for (size_t i = 0; i < counts->n; i++)
-        printf("%zu need the key %s\n", counts->counts[i].documents, counts->counts[i].key);
-}
-
 static int rekey(const struct command *command, const struct connection *connection,
                  const struct store_call *call, struct error *error)
 {
@@ -189,7 +185,8 @@ static int rekey(const struct command *command, const struct connection *connect
     if (r >= 0) {
         printf("of %zu documents %zu were sealed anew, and %zu could not be\n", done.documents,
                done.written, done.failed);
-        print_counts(&counts);
+        for (size_t i = 0; i < counts.n; i++)
+            printf("%zu need the key %s\n", counts.counts[i].documents, counts.counts[i].key);
     }
     if (r >= 0 && done.failed)
         r = err_set(error, ERR_CORRUPT, "StateCorrupt", "%zu documents could not be sealed anew",
@@ -203,7 +200,7 @@ static int run_alone(const struct command *command, alone *fn, struct error *err
 {
     struct flags flags = command->flags;
     struct cancel *stop = cancel_new(NULL);
-    struct connection connection = {0};
+    struct connection connection = {.is_typed = true};
     struct leadership *leadership = NULL;
     int r = refuse_if_held(&flags, stop, error);
 

@@ -46,27 +46,6 @@ static int open_files(const struct connection *connection, const struct place *p
     return 0;
 }
 
-static int open_postgres(const struct connection *connection, const struct place *place,
-                         struct store **ret, struct error *error)
-{
-    (void)connection;
-    return postgres_store_open(place->text, ret, error);
-}
-
-static int open_s3(const struct connection *connection, const struct place *place,
-                   struct store **ret, struct error *error)
-{
-    (void)connection;
-    return s3_store_open(place->text, ret, error);
-}
-
-static int open_webdav(const struct connection *connection, const struct place *place,
-                       struct store **ret, struct error *error)
-{
-    (void)connection;
-    return webdav_store_open(place->text, ret, error);
-}
-
 static char *describe_configmaps(const struct connection *connection, const struct place *place)
 {
     (void)place;
@@ -91,19 +70,23 @@ static char *describe_address(const struct connection *connection, const struct 
 static const struct store_type {
     const char *name;
     const char *form; /* for messages */
+    /* One of these. */
     int (*open)(const struct connection *connection, const struct place *place, struct store **ret,
                 struct error *error);
+    int (*open_address)(const char *address, struct store **ret, struct error *error);
     char *(*describe)(const struct connection *connection, const struct place *place);
     enum { IN_CLUSTER = 1 << 0, HAS_RELEASES = 1 << 1, ON_SERVER = 1 << 2 } flags;
 } types[] = {
-    {"configmap", "configmap", open_configmaps, describe_configmaps, IN_CLUSTER},
-    {"kubernetes", NULL, open_configmaps, describe_configmaps, IN_CLUSTER}, /* its name before */
-    {"file", "file:FOLDER", open_files, describe_text, HAS_RELEASES},
-    {"postgres", "postgres://USER@HOST/DATABASE", open_postgres, describe_address,
+    {"configmap", "configmap", open_configmaps, NULL, describe_configmaps, IN_CLUSTER},
+    /* Its name before. */
+    {"kubernetes", NULL, open_configmaps, NULL, describe_configmaps, IN_CLUSTER},
+    {"file", "file:FOLDER", open_files, NULL, describe_text, HAS_RELEASES},
+    {"postgres", "postgres://USER@HOST/DATABASE", NULL, postgres_store_open, describe_address,
      HAS_RELEASES | ON_SERVER},
-    {"s3", "s3://BUCKET/PREFIX", open_s3, describe_address, HAS_RELEASES | ON_SERVER},
-    {"https", "https://HOST/FOLDER", open_webdav, describe_address, HAS_RELEASES | ON_SERVER},
-    {"http", NULL, open_webdav, describe_address, HAS_RELEASES | ON_SERVER},
+    {"s3", "s3://BUCKET/PREFIX", NULL, s3_store_open, describe_address, HAS_RELEASES | ON_SERVER},
+    {"https", "https://HOST/FOLDER", NULL, webdav_store_open, describe_address,
+     HAS_RELEASES | ON_SERVER},
+    {"http", NULL, NULL, webdav_store_open, describe_address, HAS_RELEASES | ON_SERVER},
 };
 
 /* ---- Sealing ---- */
@@ -199,15 +182,16 @@ int stores_open(const struct connection *connection, const char *flag, const cha
 {
     struct place place;
     const struct store_type *type = find_type(text, &place);
-    struct error problem = {0};
     int r;
 
     *ret = (struct opened_store){0};
     if (!type)
         return refuse(flag, text, error);
-    if (type->open(connection, &place, &ret->store, &problem) < 0) {
-        err_wrap(&problem, "%s: %s", flag, type->name);
-        return err_copy(error, &problem);
+    r = type->open ? type->open(connection, &place, &ret->store, error)
+                   : type->open_address(place.text, &ret->store, error);
+    if (r < 0) {
+        err_wrap(error, "%s: %s", flag, type->name);
+        return r;
     }
     ret->base = ret->store;
     ret->place = type->describe(connection, &place);

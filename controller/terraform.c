@@ -135,20 +135,6 @@ int64_t terraform_container_memory(const char *root)
     return limit ? limit : read_limit(root, "memory/memory.limit_in_bytes");
 }
 
-static int64_t memory_of(const struct flags *flags)
-{
-    return flags->terraform_memory ? flags->terraform_memory
-                                   : terraform_container_memory(CGROUP) / 8 * 5;
-}
-
-static void warn_of_memory(int64_t memory)
-{
-    if (!memory)
-        log_warn("the memory of Terraform providers has no bound: the container has no limit, and "
-                 "--terraform-memory is not given",
-                 NULL);
-}
-
 static void fill(struct terraform_settings *settings, const struct flags *flags)
 {
     settings->config = (struct tf_runtime_config){
@@ -164,7 +150,8 @@ static void fill(struct terraform_settings *settings, const struct flags *flags)
         .allowed = settings->allowed,
         .n_allowed = flags->terraform_providers.count,
         .folder = settings->folder,
-        .memory = memory_of(flags),
+        .memory = flags->terraform_memory ? flags->terraform_memory
+                                          : terraform_container_memory(CGROUP) / 8 * 5,
         .allow_unconfined = flags->terraform_allow_unconfined};
 }
 
@@ -207,8 +194,10 @@ int terraform_init(struct terraform_settings *settings, const struct flags *flag
     if (providers->count)
         warn_of_kernel(flags->terraform_allow_unconfined);
     fill(settings, flags);
-    if (providers->count)
-        warn_of_memory(settings->config.memory);
+    if (providers->count && !settings->config.memory)
+        log_warn("the memory of Terraform providers has no bound: the container has no limit, and "
+                 "--terraform-memory is not given",
+                 NULL);
     return 0;
 }
 

@@ -1,6 +1,6 @@
 /*
- * A source of secrets: what the references `ref://…` of one Spec lead to. Like a runtime and a store,
- * it is a table of functions.
+ * A source of secrets: what the references `ref://…` of one Spec lead to. Like a runtime and a
+ * store, it is a table of functions.
  *
  * Functions block, and are called by several threads at once.
  */
@@ -20,7 +20,8 @@
 
 struct secret {
     const struct value *value; /* a string, sensitive; a reference */
-    char *version;             /* the store's own name of this version: ASCII without blanks; owned */
+    char *version;             /* the store's own name of this version: ASCII without blanks;
+                                  owned */
 };
 
 struct secret_source;

@@ -26,11 +26,6 @@ struct subject {
 
 /* ---- Places ---- */
 
-static const struct value *resource_at(const struct subject *subject, size_t index)
-{
-    return value_at(value_path(subject->spec, "spec", "resources", NULL), index);
-}
-
 /* free(); NULL: it has no name. */
 static char *label_of(const struct value *resource)
 {
@@ -110,7 +105,7 @@ static void tell(struct subject *subject, enum severity severity, const char *re
         index = SIZE_MAX;
     if (index != SIZE_MAX) {
         place = place_of_resource(subject, index, rest);
-        label = label_of(resource_at(subject, index));
+        label = label_of(value_at(value_path(subject->spec, "spec", "resources", NULL), index));
     } else {
         place = place_of_field(subject, field ? field : "");
     }
@@ -276,15 +271,6 @@ static const struct value *complete(const struct value *document,
     return value_with_path(document, path, 2, name);
 }
 
-static void check_spec(const struct convert_head *head, const struct convert_options *options,
-                       struct findings *findings, struct checked *ret)
-{
-    _cleanup_value_ const struct value *spec = complete(head->document, options);
-    struct subject subject = {.spec = spec, .head = head, .findings = findings};
-
-    check_subject(&subject, ret);
-}
-
 /* head: its index, or SIZE_MAX: the objects of no head. */
 static void check_made(const struct convert_source *source, size_t head,
                        const struct convert_options *options, struct findings *findings,
@@ -329,10 +315,15 @@ void check_source(const struct convert_source *source, const struct convert_opti
 
     *ret = (struct checked){0};
     for (size_t i = 0; i < source->n_heads; i++)
-        if (source->heads[i].is_spec)
-            check_spec(&source->heads[i], options, findings, ret);
-        else
+        if (source->heads[i].is_spec) {
+            const struct convert_head *head = &source->heads[i];
+            _cleanup_value_ const struct value *spec = complete(head->document, options);
+            struct subject subject = {.spec = spec, .head = head, .findings = findings};
+
+            check_subject(&subject, ret);
+        } else {
             check_made(source, i, options, findings, ret);
+        }
     for (size_t i = 0; i < source->n_items; i++)
         has_objects = has_objects || !source->items[i].is_entry;
     if (has_objects)

@@ -28,18 +28,14 @@ static void check(struct checker *c, const struct value *value, const struct val
 
 /* ---- Types ---- */
 
-static bool is_whole(const struct value *value)
-{
-    return value_int(value, INT64_MIN) != INT64_MIN;
-}
-
 static bool is_of_type(const struct value *value, const char *type)
 {
     switch (value_type(value)) {
     case VALUE_BOOL:
         return str_equal(type, "boolean");
     case VALUE_NUMBER:
-        return str_equal(type, "number") || (str_equal(type, "integer") && is_whole(value));
+        return str_equal(type, "number") ||
+               (str_equal(type, "integer") && value_int(value, INT64_MIN) != INT64_MIN);
     case VALUE_STRING:
         return str_equal(type, "string");
     case VALUE_ARRAY:
@@ -52,16 +48,6 @@ static bool is_of_type(const struct value *value, const char *type)
 }
 
 /* ---- Scalars ---- */
-
-/* Characters, as the API server counts. */
-static size_t count_characters(const char *text, size_t length)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < length; i++)
-        n += ((unsigned char)text[i] & 0xc0) != 0x80;
-    return n;
-}
 
 static bool matches(const char *text, const char *pattern)
 {
@@ -77,13 +63,14 @@ static bool matches(const char *text, const char *pattern)
 
 static void check_string(struct checker *c, const struct value *value, const struct value *schema)
 {
-    size_t length = 0, characters;
+    size_t length = 0, characters = 0;
     const char *text = value_string_n(value, &length);
     const char *pattern = value_get_string(schema, "pattern");
     int64_t least = value_int(value_get(schema, "minLength"), 0);
     int64_t most = value_int(value_get(schema, "maxLength"), INT64_MAX);
 
-    characters = count_characters(text, length);
+    for (size_t i = 0; i < length; i++) /* as the API server counts */
+        characters += ((unsigned char)text[i] & 0xc0) != 0x80;
     if ((int64_t)characters < least && characters == 0)
         report(c, "must not be empty");
     else if ((int64_t)characters < least)

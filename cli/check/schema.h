@@ -5,7 +5,8 @@
  *
  * Of a structural schema, what occurs in crds/ is known: type, properties, additionalProperties,
  * items, required, enum, pattern, minLength, maxLength, minItems, maxItems, minProperties,
- * maxProperties, minimum, maximum, x-kubernetes-preserve-unknown-fields. Formats of numbers are checked as bounds.
+ * maxProperties, minimum, maximum, x-kubernetes-preserve-unknown-fields. Formats of numbers are
+ * checked as bounds.
  */
 #ifndef CLI_CHECK_SCHEMA_H
 #define CLI_CHECK_SCHEMA_H

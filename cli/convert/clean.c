@@ -16,19 +16,15 @@ static const char *const of_servers[] = {
 
 /* ---- creationTimestamp: null ---- */
 
-static bool has_null_stamp(const struct value *metadata)
-{
-    const struct value *stamp = value_get(metadata, STAMP);
-
-    return stamp && value_is(stamp, VALUE_NULL);
-}
-
 static bool needs_tidying(const struct value *value)
 {
+    const struct value *stamp;
+
     for (size_t i = 0; i < value_count(value); i++)
         if (needs_tidying(value_child(value, i)))
             return true;
-    return value_is(value, VALUE_OBJECT) && has_null_stamp(value_get(value, "metadata"));
+    stamp = value_get(value_get(value, "metadata"), STAMP);
+    return value_is(value, VALUE_OBJECT) && stamp && value_is(stamp, VALUE_NULL);
 }
 
 static void add_tidy(struct value_builder *b, const struct value *value, bool is_metadata)

@@ -139,17 +139,10 @@ static const struct value *complete_item(const struct value *item, const char *v
     return value_with(with_kind, "apiVersion", text);
 }
 
-/* Takes a reference that the source holds. */
-static void keep(struct convert_source *source, const struct value *value)
-{
-    source->kept =
-        mem_grow(source->kept, source->n_kept, &source->kept_capacity, sizeof(*source->kept));
-    source->kept[source->n_kept++] = value;
-}
-
 static void add_list(struct collector *c, const char *path, const struct value *value,
                      unsigned depth)
 {
+    struct convert_source *source = c->source;
     const struct value *items = value_get(value, "items");
 
     for (size_t i = 0; i < value_count(items); i++) {
@@ -158,7 +151,9 @@ static void add_list(struct collector *c, const char *path, const struct value *
             complete_item(value_at(items, i), value_get_string(value, "apiVersion"),
                           value_get_string(value, "kind"));
 
-        keep(c->source, item);
+        source->kept =
+            mem_grow(source->kept, source->n_kept, &source->kept_capacity, sizeof(*source->kept));
+        source->kept[source->n_kept++] = item; /* the source holds the reference */
         add_any(c, at, item, depth + 1);
     }
 }

@@ -12,12 +12,6 @@
 
 /* ---- Kusion ---- */
 
-static bool is_kusions(const char *field)
-{
-    return str_equal(field, "resources") || str_equal(field, "secretStore") ||
-           str_equal(field, "context");
-}
-
 static void tell_lost_fields(const struct value *spec, const struct place_in *place,
                              struct findings *findings)
 {
@@ -28,7 +22,8 @@ static void tell_lost_fields(const struct value *spec, const struct place_in *pl
         _cleanup_free_ char *path = str_printf("spec.%s", key);
         const struct place_in at = {place ? place->document : NULL, path};
 
-        if (!is_kusions(key))
+        if (!str_equal(key, "resources") && !str_equal(key, "secretStore") &&
+            !str_equal(key, "context"))
             findings_add(findings, SEVERITY_WARNING, "Lost", &at, NULL,
                          "spec.%s is lost: Kusion has no such field", key);
     }
@@ -171,7 +166,6 @@ const struct value *convert_to_manifests(const struct conversion *conversion,
     const struct value *resources = value_path(conversion->spec, "spec", "resources", NULL);
     struct writer writer = {.conversion = conversion, .findings = findings};
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
 
     for (size_t i = 0; i < value_count(resources); i++)
         strmap_put(&writer.by_id, value_get_string(value_at(resources, i), "id"),
@@ -182,5 +176,5 @@ const struct value *convert_to_manifests(const struct conversion *conversion,
     value_end_array(b);
     strmap_done(&writer.by_id);
     arena_done(&writer.arena);
-    return value_builder_finish(b, &made, NULL) < 0 ? NULL : made;
+    return value_finish(b);
 }

@@ -414,7 +414,6 @@ static const struct value *finish_resources(const struct maker *maker, struct co
 {
     const struct candidates *all = &maker->all;
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
 
     ret->places = NEW_ARRAY(struct place_in, all->count + 1);
     ret->are_entries = NEW_ARRAY(bool, all->count + 1);
@@ -430,7 +429,7 @@ static const struct value *finish_resources(const struct maker *maker, struct co
         ret->are_entries[ret->n++] = candidate->item->is_entry;
     }
     value_end_array(b);
-    return value_builder_finish(b, &made, NULL) < 0 ? NULL : made;
+    return value_finish(b);
 }
 
 /* That of the Spec in the input, without what a server wrote, under this name. A reference. */

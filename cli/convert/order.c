@@ -260,11 +260,6 @@ static int by_time(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static bool is_same_time(const struct candidate *a, const struct candidate *b)
-{
-    return a->phase == b->phase && a->wave == b->wave;
-}
-
 /* "Job/migrate, Deployment/web and 3 more" */
 static char *name_some(struct candidate *const *group, size_t n)
 {
@@ -275,15 +270,6 @@ static char *name_some(struct candidate *const *group, size_t n)
     if (n > NAMES_SHOWN)
         buf_printf(&text, " and %zu more", n - NAMES_SHOWN);
     return buf_take(&text);
-}
-
-/* What says when it is due: its hook, else its wave. */
-static const char *order_key(const struct candidate *candidate)
-{
-    const struct value *annotations = candidate_annotations(candidate);
-    const struct moment *moment = find_moment(annotations);
-
-    return moment ? moment->key : SYNC_WAVE;
 }
 
 static const struct candidate *find_ordered(struct candidate *const *group, size_t n)
@@ -300,6 +286,7 @@ static void tell_edge(const struct candidates *all, struct candidate *const *bef
 {
     const struct candidate *at = find_ordered(before, n_before);
     _cleanup_free_ char *first = name_some(before, n_before), *then = name_some(after, n_after);
+    const struct moment *moment;
     const char *key;
     struct place_in place;
 
@@ -307,7 +294,9 @@ static void tell_edge(const struct candidates *all, struct candidate *const *bef
         at = find_ordered(after, n_after);
     if (!at)
         return;
-    key = order_key(at);
+    /* What says when it is due: its hook, else its wave. */
+    moment = find_moment(candidate_annotations(at));
+    key = moment ? moment->key : SYNC_WAVE;
     place = candidate_annotation_place(all, at, key);
     findings_add(all->findings, SEVERITY_NOTE, "Ordered", &place, at->label,
                  "%s: %s -> %s %s on %s", key, value_get_string(candidate_annotations(at), key),
@@ -390,7 +379,8 @@ static void take_groups(const struct candidates *all)
     qsort(due, n, sizeof(*due), by_time);
     for (size_t from = 0; from < n; from += group.count, before = group) {
         group = (struct group){due + from, 1};
-        while (from + group.count < n && is_same_time(due[from + group.count], due[from]))
+        while (from + group.count < n && due[from + group.count]->phase == due[from]->phase &&
+               due[from + group.count]->wave == due[from]->wave)
             group.count++;
         if (before.count)
             take_edge(all, &before, &group);

@@ -336,7 +336,7 @@ static void add_identity(struct instance *in, struct value_builder *b)
 static const struct value *make_entry(struct instance *in)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *schema = schema_of(in), *made = NULL;
+    const struct value *schema = schema_of(in);
 
     if (!schema)
         tell_no_schema(in);
@@ -360,7 +360,7 @@ static const struct value *make_entry(struct instance *in)
     add_identity(in, b);
     value_end_object(b);
     value_end_object(b);
-    return value_builder_finish(b, &made, NULL) < 0 ? NULL : made;
+    return value_finish(b);
 }
 
 static void add_entry(struct instance *in)

@@ -116,14 +116,6 @@ static int read_time(const char *name, const char *value, int64_t *ret, struct e
     return 0;
 }
 
-static int set_bool(const struct option *option, const char *value, bool *ret, struct error *error)
-{
-    if (value && !str_equal(value, "true") && !str_equal(value, "false"))
-        return invalid(error, "--%s: \"%s\" is neither true nor false", option->name, value);
-    *ret = !value || str_equal(value, "true");
-    return 0;
-}
-
 static int add_word(const struct option *option, const char *value, struct option_words *words,
                     struct error *error)
 {
@@ -140,7 +132,10 @@ int option_set(struct options *options, const struct option *option, const char 
 
     switch (option->type) {
     case OPTION_BOOL:
-        return set_bool(option, value, member, error);
+        if (value && !str_equal(value, "true") && !str_equal(value, "false"))
+            return invalid(error, "--%s: \"%s\" is neither true nor false", option->name, value);
+        *(bool *)member = !value || str_equal(value, "true");
+        return 0;
     case OPTION_TEXT:
         *(const char **)member = value;
         return 0;

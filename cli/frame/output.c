@@ -29,20 +29,16 @@ static void look_at_terminal(struct output *out)
     }
 }
 
-/* https://no-color.org: a variable that is there and not empty. */
-static bool wants_colors(const struct output *out)
+int output_init(struct output *out, int fd, const char *color, struct error *error)
 {
     const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
 
-    return out->is_terminal && !(no_color && *no_color) && term && !str_equal(term, "dumb");
-}
-
-int output_init(struct output *out, int fd, const char *color, struct error *error)
-{
     *out = (struct output){.fd = fd};
     buf_init(&out->text, TEXT_BYTES);
     look_at_terminal(out);
-    out->has_colors = wants_colors(out);
+    /* https://no-color.org: a variable that is there and not empty. */
+    out->has_colors =
+        out->is_terminal && !(no_color && *no_color) && term && !str_equal(term, "dumb");
     if (!color || str_equal(color, "auto"))
         return 0;
     if (!str_equal(color, "always") && !str_equal(color, "never"))
@@ -143,18 +139,13 @@ void output_tab(struct output *out, size_t column)
         add_shown(out, " ");
 }
 
-/* Blanks at the end of a line are not seen, and are in the way where lines are compared. */
-static void trim(struct output *out)
+void output_end(struct output *out)
 {
+    /* Blanks at the end of a line are not seen, and are in the way where lines are compared. */
     while (out->text.length && out->column && out->text.data[out->text.length - 1] == ' ') {
         out->text.data[--out->text.length] = '\0';
         out->column--;
     }
-}
-
-void output_end(struct output *out)
-{
-    trim(out);
     if (out->is_frame)
         buf_add_str(&out->text, "\033[K");
     buf_add_char(&out->text, '\n');

@@ -168,20 +168,15 @@ static int unknown_command(const struct cli *cli, struct error *error)
     return ERR_INVALID;
 }
 
-/* `help status` is `status --help`. */
-static void take_help(struct cli *cli)
-{
-    if (cli->n_arguments && str_equal(cli->arguments[0], "help")) {
-        cli->options.help = true;
-        drop_arguments(cli, 1);
-    }
-}
-
 static int find_command(struct cli *cli, struct error *error)
 {
     size_t used = 0;
 
-    take_help(cli);
+    if (cli->n_arguments &&
+        str_equal(cli->arguments[0], "help")) { /* `help status` is `status --help` */
+        cli->options.help = true;
+        drop_arguments(cli, 1);
+    }
     if (!cli->n_arguments)
         return 0;
     for (size_t i = 0; !cli->command && i < cli->n_commands; i++)

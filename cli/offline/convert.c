@@ -90,11 +90,6 @@ static int make_documents(const struct cli *cli, enum format format,
     return r;
 }
 
-static int read_schemas(const struct cli *cli, struct input *schemas, struct error *error)
-{
-    return cli->options.schemas ? input_add(schemas, cli->options.schemas, INPUT_FLAT, error) : 0;
-}
-
 static int collect(struct cli *cli, const struct input *input, const struct input *schemas,
                    struct convert_source *source, struct findings *findings, struct error *error)
 {
@@ -149,8 +144,8 @@ int run_convert(struct cli *cli, struct error *error)
         r = check_options(cli, format, error);
     if (r == 0)
         r = read_input(cli, &input, error);
-    if (r == 0)
-        r = read_schemas(cli, &schemas, error);
+    if (r == 0 && cli->options.schemas)
+        r = input_add(&schemas, cli->options.schemas, INPUT_FLAT, error);
     if (r == 0)
         r = collect(cli, &input, &schemas, &source, &findings, error);
     if (r == 0)

@@ -188,13 +188,6 @@ static void offer(struct lookup *lookup, const char *name)
     }
 }
 
-static void list_name(struct lookup *lookup, const char *name)
-{
-    lookup->names =
-        mem_grow(lookup->names, lookup->n_names, &lookup->capacity, sizeof(*lookup->names));
-    lookup->names[lookup->n_names++] = str_new(name);
-}
-
 static void show_names(struct lookup *lookup)
 {
     qsort(lookup->names, lookup->n_names, sizeof(*lookup->names), str_compare);
@@ -214,9 +207,11 @@ static void look_at(void *arg, const char *names, const char *text, const char *
         size_t n = strcspn(++at, "`");
         _cleanup_free_ char *name = str_new_n(at, n);
 
-        if (!lookup->wanted)
-            list_name(lookup, name);
-        else if (strcasecmp(name, lookup->wanted) == 0)
+        if (!lookup->wanted) {
+            lookup->names =
+                mem_grow(lookup->names, lookup->n_names, &lookup->capacity, sizeof(*lookup->names));
+            lookup->names[lookup->n_names++] = TAKE(name);
+        } else if (strcasecmp(name, lookup->wanted) == 0)
             is_it = true;
         else
             offer(lookup, name);

@@ -118,49 +118,6 @@ static char *name_awaited(const struct spec *spec, size_t i)
                       awaited->name);
 }
 
-/* All of the Spec comes after them: so does what comes first in it. edge: or NULL. */
-static void show_awaited(const struct view *view,
-                         void (*node)(const struct view *view, size_t awaited, const char *name),
-                         void (*edge)(const struct view *view, size_t awaited, uint32_t node))
-{
-    const struct graph *graph = view->graph->graph;
-
-    for (size_t i = 0; i < view->spec->n_awaited; i++) {
-        _cleanup_free_ char *name = name_awaited(view->spec, i);
-
-        node(view, i, name);
-        for (uint32_t k = 0; edge && k < graph->n_nodes; k++)
-            if (view->is_shown[k] && graph->dependency_start[k] == graph->dependency_start[k + 1])
-                edge(view, i, k);
-    }
-}
-
-static void show_awaited_line(const struct view *view, size_t awaited, const char *name)
-{
-    (void)awaited;
-    output_line(view->out, "after the Spec %s", name);
-}
-
-static void show_awaited_dot(const struct view *view, size_t awaited, const char *name)
-{
-    output_line(view->out, "  s%zu [label=\"Spec %s\", style=dashed];", awaited, name);
-}
-
-static void show_edge_dot(const struct view *view, size_t awaited, uint32_t node)
-{
-    output_line(view->out, "  s%zu -> n%u [style=solid];", awaited, node);
-}
-
-static void show_awaited_mermaid(const struct view *view, size_t awaited, const char *name)
-{
-    output_line(view->out, "  s%zu([\"Spec %s\"])", awaited, name);
-}
-
-static void show_edge_mermaid(const struct view *view, size_t awaited, uint32_t node)
-{
-    output_line(view->out, "  s%zu --> n%u", awaited, node);
-}
-
 /* ---- A tree ---- */
 
 #define LEVELS 50
@@ -261,7 +218,11 @@ static void show_tree(struct view *view)
     struct children children = {NEW_ARRAY(uint32_t, n + 2), NEW_ARRAY(uint32_t, n + 1)};
     _cleanup_buf_ struct buf lead = BUF_INIT;
 
-    show_awaited(view, show_awaited_line, NULL);
+    for (size_t i = 0; i < view->spec->n_awaited; i++) {
+        _cleanup_free_ char *name = name_awaited(view->spec, i);
+
+        output_line(view->out, "after the Spec %s", name);
+    }
     find_parents(view);
     for (uint32_t i = n; i > 0; i--) {
         uint32_t parent = view->parent[i - 1] == UINT32_MAX ? 0 : view->parent[i - 1] + 1;
@@ -298,51 +259,79 @@ static char *escape(const char *text, const char *const (*pairs)[2], size_t n)
     return buf_take(&to);
 }
 
-static void show_dot(struct view *view)
+/* How a format draws: what stands before and after its texts. */
+struct notation {
+    const char *begin, *settings, *end;
+    const char *node, *node_end, *awaited, *awaited_end;
+    const char *arrows[3], *ends[3]; /* by enum edge_kind */
+    const char *const (*escapes)[2]; /* of labels */
+    size_t n_escapes;
+};
+
+static const char *const dot_escapes[][2] = {{"\"", "\\\""}, {"\\", "\\\\"}};
+static const struct notation dot = {
+    .begin = "digraph spec {",
+    .settings = "  rankdir=LR; node [shape=box, style=rounded];",
+    .end = "}",
+    .node = " [label=\"",
+    .node_end = "\"];",
+    .awaited = " [label=\"",
+    .awaited_end = "\", style=dashed];",
+    .arrows = {"->", "->", "->"},
+    .ends = {" [style=solid];", " [style=dashed];", " [style=dotted];"},
+    .escapes = dot_escapes,
+    .n_escapes = ARRAY_SIZE(dot_escapes),
+};
+static const char *const mermaid_escapes[][2] = {
+    {"\"", "#quot;"}, {"#", "#35;"}, {"<", "#lt;"}, {">", "#gt;"}, {"`", "#96;"}};
+static const struct notation mermaid = {
+    .begin = "flowchart LR",
+    .node = "[\"",
+    .node_end = "\"]",
+    .awaited = "([\"",
+    .awaited_end = "\"])",
+    .arrows = {"-->", "-. ref .->", "-. kind .->"},
+    .ends = {"", "", ""},
+    .escapes = mermaid_escapes,
+    .n_escapes = ARRAY_SIZE(mermaid_escapes),
+};
+
+/* The Specs that come first, and what begins after them. */
+static void draw_awaited(const struct view *view, const struct notation *as)
 {
-    static const char *const pairs[][2] = {{"\"", "\\\""}, {"\\", "\\\\"}};
-    static const char *const styles[] = {"solid", "dashed", "dotted"};
+    const struct graph *graph = view->graph->graph;
 
-    output_line(view->out, "digraph spec {");
-    output_line(view->out, "  rankdir=LR; node [shape=box, style=rounded];");
-    for (uint32_t i = 0; i < view->spec->n_resources; i++) {
-        _cleanup_free_ char *label = escape(view->labels[i], pairs, ARRAY_SIZE(pairs));
+    for (size_t i = 0; i < view->spec->n_awaited; i++) {
+        _cleanup_free_ char *name = name_awaited(view->spec, i);
 
-        if (view->is_shown[i])
-            output_line(view->out, "  n%u [label=\"%s\"];", i, label);
+        output_line(view->out, "  s%zu%sSpec %s%s", i, as->awaited, name, as->awaited_end);
+        for (uint32_t k = 0; k < graph->n_nodes; k++)
+            if (view->is_shown[k] && graph->dependency_start[k] == graph->dependency_start[k + 1])
+                output_line(view->out, "  s%zu %s n%u%s", i, as->arrows[0], k, as->ends[0]);
     }
-    for (size_t i = 0; i < view->graph->n_edges; i++) {
-        const struct spec_edge *edge = &view->graph->edges[i];
-
-        if (view->is_shown[edge->node] && view->is_shown[edge->dependency])
-            output_line(view->out, "  n%u -> n%u [style=%s];", edge->dependency, edge->node,
-                        styles[edge->kind]);
-    }
-    show_awaited(view, show_awaited_dot, show_edge_dot);
-    output_line(view->out, "}");
 }
 
-static void show_mermaid(struct view *view)
+static void draw(const struct view *view, const struct notation *as)
 {
-    static const char *const pairs[][2] = {
-        {"\"", "#quot;"}, {"#", "#35;"}, {"<", "#lt;"}, {">", "#gt;"}, {"`", "#96;"}};
-    static const char *const arrows[] = {"-->", "-. ref .->", "-. kind .->"};
-
-    output_line(view->out, "flowchart LR");
+    output_line(view->out, "%s", as->begin);
+    if (as->settings)
+        output_line(view->out, "%s", as->settings);
     for (uint32_t i = 0; i < view->spec->n_resources; i++) {
-        _cleanup_free_ char *label = escape(view->labels[i], pairs, ARRAY_SIZE(pairs));
+        _cleanup_free_ char *label = escape(view->labels[i], as->escapes, as->n_escapes);
 
         if (view->is_shown[i])
-            output_line(view->out, "  n%u[\"%s\"]", i, label);
+            output_line(view->out, "  n%u%s%s%s", i, as->node, label, as->node_end);
     }
     for (size_t i = 0; i < view->graph->n_edges; i++) {
         const struct spec_edge *edge = &view->graph->edges[i];
 
         if (view->is_shown[edge->node] && view->is_shown[edge->dependency])
-            output_line(view->out, "  n%u %s n%u", edge->dependency, arrows[edge->kind],
-                        edge->node);
+            output_line(view->out, "  n%u %s n%u%s", edge->dependency, as->arrows[edge->kind],
+                        edge->node, as->ends[edge->kind]);
     }
-    show_awaited(view, show_awaited_mermaid, show_edge_mermaid);
+    draw_awaited(view, as);
+    if (as->end)
+        output_line(view->out, "%s", as->end);
 }
 
 /* ---- ---- */
@@ -357,9 +346,9 @@ static int show(struct cli *cli, const struct spec *spec, const struct spec_grap
     make_labels(&view);
     r = choose_nodes(&view, cli->options.to_id, error);
     if (r == 0 && str_equal(format, "dot"))
-        show_dot(&view);
+        draw(&view, &dot);
     else if (r == 0 && str_equal(format, "mermaid"))
-        show_mermaid(&view);
+        draw(&view, &mermaid);
     else if (r == 0)
         show_tree(&view);
     for (size_t i = 0; i < spec->n_resources; i++)

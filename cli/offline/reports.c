@@ -5,57 +5,32 @@
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 
-static void add_member(struct value_builder *b, const char *key, const char *text)
-{
-    if (!text)
-        return;
-    value_key(b, key);
-    value_add_string(b, text);
-}
-
-static void add_number(struct value_builder *b, const char *key, size_t number)
-{
-    value_key(b, key);
-    value_add_int(b, (int64_t)number);
-}
-
-static void write_built(struct output *out, struct value_builder *b)
-{
-    _cleanup_value_ const struct value *made = NULL;
-
-    if (value_builder_finish(b, &made, NULL) == 0)
-        output_json(out, made, true);
-}
-
 void report_json(struct output *out, struct findings *findings, size_t n_resources)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *made = NULL;
 
     findings_place(findings);
-    value_begin_object(b);
-    value_key(b, "findings");
     value_begin_array(b);
     for (size_t i = 0; i < findings->count; i++) {
         const struct finding *finding = &findings->items[i];
+        bool is_placed = finding->mark.line;
+        _cleanup_value_ const struct value *one = value_pack(
+            "{s:s, s:s, s:s?, s:s?, s:V?, s:V?, s:s}", "severity", severity_name(finding->severity),
+            "reason", finding->reason, "resource", finding->label, "file", finding->file, "line",
+            is_placed ? value_pack("I", (int64_t)finding->mark.line) : NULL, "column",
+            is_placed ? value_pack("I", (int64_t)finding->mark.column) : NULL, "message",
+            finding->text);
 
-        value_begin_object(b);
-        add_member(b, "severity", severity_name(finding->severity));
-        add_member(b, "reason", finding->reason);
-        add_member(b, "resource", finding->label);
-        add_member(b, "file", finding->file);
-        if (finding->mark.line) {
-            add_number(b, "line", finding->mark.line);
-            add_number(b, "column", finding->mark.column);
-        }
-        add_member(b, "message", finding->text);
-        value_end_object(b);
+        value_add(b, one);
     }
     value_end_array(b);
-    add_number(b, "errors", findings->totals[SEVERITY_ERROR]);
-    add_number(b, "warnings", findings->totals[SEVERITY_WARNING]);
-    add_number(b, "resources", n_resources);
-    value_end_object(b);
-    write_built(out, b);
+    made =
+        value_pack("{s:V, s:I, s:I, s:I}", "findings", value_finish(b), "errors",
+                   (int64_t)findings->totals[SEVERITY_ERROR], "warnings",
+                   (int64_t)findings->totals[SEVERITY_WARNING], "resources", (int64_t)n_resources);
+    if (made)
+        output_json(out, made, true);
 }
 
 /* ---- GitHub ---- */
@@ -97,92 +72,60 @@ void report_github(struct output *out, struct findings *findings)
 
 /* ---- SARIF ---- */
 
-static void add_location(struct value_builder *b, const struct finding *finding)
+static const struct value *sarif_result(const struct finding *finding)
 {
-    value_key(b, "locations");
-    value_begin_array(b);
-    value_begin_object(b);
-    value_key(b, "physicalLocation");
-    value_begin_object(b);
-    value_key(b, "artifactLocation");
-    value_begin_object(b);
-    add_member(b, "uri", finding->file);
-    value_end_object(b);
-    if (finding->mark.line) {
-        value_key(b, "region");
-        value_begin_object(b);
-        add_number(b, "startLine", finding->mark.line);
-        add_number(b, "startColumn", finding->mark.column);
-        value_end_object(b);
-    }
-    value_end_object(b);
-    value_end_object(b);
-    value_end_array(b);
-}
+    _cleanup_free_ char *text = str_printf("%s%s%s", finding->label ? finding->label : "",
+                                           finding->label ? ": " : "", finding->text);
+    _cleanup_value_ const struct value *region =
+        finding->mark.line ? value_pack("{s:I, s:I}", "startLine", (int64_t)finding->mark.line,
+                                        "startColumn", (int64_t)finding->mark.column)
+                           : NULL;
+    _cleanup_value_ const struct value *locations =
+        finding->file ? value_pack("[{s:{s:{s:s}, s:v?}}]", "physicalLocation", "artifactLocation",
+                                   "uri", finding->file, "region", region)
+                      : NULL;
 
-static void add_result(struct value_builder *b, const struct finding *finding)
-{
-    value_begin_object(b);
-    add_member(b, "ruleId", finding->reason);
-    add_member(b, "level", severity_name(finding->severity));
-    value_key(b, "message");
-    value_begin_object(b);
-    value_key(b, "text");
-    value_add_printf(b, "%s%s%s", finding->label ? finding->label : "", finding->label ? ": " : "",
-                     finding->text);
-    value_end_object(b);
-    if (finding->file)
-        add_location(b, finding);
-    value_end_object(b);
+    return value_pack("{s:s, s:s, s:{s:s}, s:v?}", "ruleId", finding->reason, "level",
+                      severity_name(finding->severity), "message", "text", text, "locations",
+                      locations);
 }
 
 /* Each reason once. */
-static void add_rules(struct value_builder *b, const struct findings *findings)
+static const struct value *sarif_rules(const struct findings *findings)
 {
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     struct strmap seen = STRMAP_INIT;
 
-    value_key(b, "rules");
     value_begin_array(b);
     for (size_t i = 0; i < findings->count; i++) {
-        const struct finding *finding = &findings->items[i];
+        _cleanup_value_ const struct value *rule =
+            value_pack("{s:s}", "id", findings->items[i].reason);
 
-        if (strmap_put(&seen, finding->reason, &seen))
-            continue;
-        value_begin_object(b);
-        add_member(b, "id", finding->reason);
-        value_end_object(b);
+        if (!strmap_put(&seen, findings->items[i].reason, &seen))
+            value_add(b, rule);
     }
     value_end_array(b);
     strmap_done(&seen);
+    return value_finish(b);
 }
 
 void report_sarif(struct output *out, struct findings *findings)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *made = NULL;
 
     findings_place(findings);
-    value_begin_object(b);
-    add_member(b, "$schema", "https://json.schemastore.org/sarif-2.1.0.json");
-    add_member(b, "version", "2.1.0");
-    value_key(b, "runs");
     value_begin_array(b);
-    value_begin_object(b);
-    value_key(b, "tool");
-    value_begin_object(b);
-    value_key(b, "driver");
-    value_begin_object(b);
-    add_member(b, "name", "kubectl-kusion");
-    add_member(b, "version", KUSION_VERSION);
-    add_rules(b, findings);
-    value_end_object(b);
-    value_end_object(b);
-    value_key(b, "results");
-    value_begin_array(b);
-    for (size_t i = 0; i < findings->count; i++)
-        add_result(b, &findings->items[i]);
+    for (size_t i = 0; i < findings->count; i++) {
+        _cleanup_value_ const struct value *result = sarif_result(&findings->items[i]);
+
+        value_add(b, result);
+    }
     value_end_array(b);
-    value_end_object(b);
-    value_end_array(b);
-    value_end_object(b);
-    write_built(out, b);
+    made = value_pack("{s:s, s:s, s:[{s:{s:{s:s, s:s, s:V}}, s:V}]}", "$schema",
+                      "https://json.schemastore.org/sarif-2.1.0.json", "version", "2.1.0", "runs",
+                      "tool", "driver", "name", "kubectl-kusion", "version", KUSION_VERSION,
+                      "rules", sarif_rules(findings), "results", value_finish(b));
+    if (made)
+        output_json(out, made, true);
 }

@@ -323,11 +323,6 @@ static void look_at_specs(struct doctor *doctor)
 
 /* ---- Secrets of previews ---- */
 
-static bool is_left(const struct value *secret)
-{
-    return !value_count(value_path(secret, "metadata", "ownerReferences", NULL));
-}
-
 /* Who may not list Secrets is told nothing. */
 static void look_at_secrets(struct doctor *doctor)
 {
@@ -340,7 +335,7 @@ static void look_at_secrets(struct doctor *doctor)
     object_list(doctor->session, (struct kube_ref){&kube_secrets, place, NULL, NULL}, selector,
                 &secrets, &ignored);
     for (size_t i = 0; i < secrets.count; i++)
-        if (is_left(secrets.items[i]))
+        if (!value_count(value_path(secrets.items[i], "metadata", "ownerReferences", NULL)))
             group_add(&left, secrets.items[i]);
     if (left.count) {
         _cleanup_free_ char *command =

@@ -184,13 +184,6 @@ static const struct part *failing(const struct follow *follow)
     return NULL;
 }
 
-/* Before the first lists are complete, any failure is one that the caller is told of. */
-static bool is_hopeless(const struct follow *follow, const struct part *part)
-{
-    return part && (!is_complete(follow) || part->error.code == ERR_FORBIDDEN ||
-                    part->error.code == ERR_UNAUTHENTICATED);
-}
-
 static void take(struct follow *follow, struct snapshot *ret)
 {
     const struct objects *specs = &follow->parts[SPECS].objects;
@@ -237,7 +230,9 @@ static int await(struct follow *follow, int64_t deadline, struct error *error)
         system_clock.wait(&system_clock, &follow->changes, &follow->lock, deadline);
     }
     broken = failing(follow);
-    if (is_hopeless(follow, broken))
+    /* Before the first lists are complete, any failure is one that the caller is told of. */
+    if (broken && (!is_complete(follow) || broken->error.code == ERR_FORBIDDEN ||
+                   broken->error.code == ERR_UNAUTHENTICATED))
         r = err_copy(error, &broken->error);
     else if (!is_complete(follow))
         r = err_set(error, ERR_TIMEOUT, "Timeout", "the API server did not answer in time");

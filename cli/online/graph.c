@@ -4,14 +4,6 @@
 #include "cli/online/objects.h"
 #include "cli/online/online.h"
 
-static int graph_of_files(struct cli *cli, struct error *error)
-{
-    _cleanup_value_ const struct value *spec = NULL;
-    int r = read_spec(cli, &spec, error);
-
-    return r == 0 ? graph_show(cli, spec, error) : r;
-}
-
 static int graph_of_name(struct cli *cli, struct error *error)
 {
     _cleanup_(session_done) struct session session = {0};
@@ -25,11 +17,16 @@ static int graph_of_name(struct cli *cli, struct error *error)
 int run_graph(struct cli *cli, struct error *error)
 {
     bool has_files = cli->options.files.count || cli->options.kustomize;
+    _cleanup_value_ const struct value *spec = NULL;
+    int r;
 
     if (has_files == (cli->n_arguments > 0)) {
         err_set(error, ERR_INVALID, "InvalidArgument", "graph needs NAME, or -f FILE");
         err_hint(error, "kubectl kusion graph --help");
         return ERR_INVALID;
     }
-    return has_files ? graph_of_files(cli, error) : graph_of_name(cli, error);
+    if (!has_files)
+        return graph_of_name(cli, error);
+    r = read_spec(cli, &spec, error);
+    return r == 0 ? graph_show(cli, spec, error) : r;
 }

@@ -10,26 +10,22 @@
 
 #define KEY "resources.json"
 
-static bool is_clear(const struct value *resource)
-{
-    const struct value *attributes = value_get(resource, "attributes");
-
-    return secret_ref_is_clear(attributes, "data") || secret_ref_is_clear(attributes, "stringData");
-}
-
 /* Those that are, or are not, to be hidden. A reference. */
 static const struct value *pick(const struct value *resources, bool hidden)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
 
     value_begin_array(b);
-    for (size_t i = 0; i < value_count(resources); i++)
-        if (is_clear(value_at(resources, i)) == hidden)
+    for (size_t i = 0; i < value_count(resources); i++) {
+        const struct value *attributes = value_get(value_at(resources, i), "attributes");
+        bool is_clear = secret_ref_is_clear(attributes, "data") ||
+                        secret_ref_is_clear(attributes, "stringData");
+
+        if (is_clear == hidden)
             value_add(b, value_at(resources, i));
+    }
     value_end_array(b);
-    value_builder_finish(b, &made, NULL);
-    return made;
+    return value_finish(b);
 }
 
 /* The sources, and the Secret after them. A reference. */
@@ -38,15 +34,13 @@ static const struct value *with_source(const struct value *sources, const struct
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *last =
         value_pack("{s:s, s:s, s:s}", "kind", "Secret", "name", object_name(secret), "key", KEY);
-    const struct value *made = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < value_count(sources); i++)
         value_add(b, value_at(sources, i));
     value_add(b, last);
     value_end_array(b);
-    value_builder_finish(b, &made, NULL);
-    return made;
+    return value_finish(b);
 }
 
 static int create(struct session *session, const struct target *target,

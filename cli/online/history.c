@@ -34,15 +34,12 @@ static char *changes_of(const struct value *release)
 
 /* ---- The table ---- */
 
-static bool is_preview(const struct value *release)
-{
-    return str_equal(object_text(release, "", "spec", "operation", NULL), "Preview");
-}
-
 /* Requests are told by the records of what they asked for. */
 static bool is_listed(const struct cli *cli, const struct value *release)
 {
-    return is_preview(release) ? cli->options.previews : release_is_record(release);
+    bool is_preview = str_equal(object_text(release, "", "spec", "operation", NULL), "Preview");
+
+    return is_preview ? cli->options.previews : release_is_record(release);
 }
 
 static void add_row(struct table *table, const struct value *release, int64_t in_force)

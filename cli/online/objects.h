@@ -15,8 +15,8 @@ void objects_done(struct objects *objects);
 void objects_add(struct objects *objects, const struct value *object); /* takes a reference */
 void objects_sort_by_age(struct objects *objects);                     /* oldest first */
 
-/* What a person names: NAME, NAMESPACE/NAME, NAME@7, spec/NAME, what `-o name` prints. A Release's name is
- * taken, too: then it is that Release's Spec. */
+/* What a person names: NAME, NAMESPACE/NAME, NAME@7, spec/NAME, what `-o name` prints. A Release's
+ * name is taken, too: then it is that Release's Spec. */
 struct target {
     char *namespace_name, *name;
     int64_t revision; /* 0: none is named */

@@ -176,12 +176,6 @@ static bool is_change(const struct value *result)
     return !str_equal(action_of(result), "unchanged");
 }
 
-static bool is_shown(const struct value *result, const struct plan_view *view)
-{
-    return view->has_unchanged || is_change(result) || value_get(result, "reason") ||
-           value_count(value_get(result, "warnings"));
-}
-
 static void show_result(struct output *out, const struct value *result, const char *namespace_name,
                         const struct plan_view *view)
 {
@@ -209,9 +203,13 @@ void plan_view_results(struct output *out, const struct value *release,
     const struct value *results = results_of(release);
     int64_t omitted = object_int(release, 0, "status", "omitted", NULL);
 
-    for (size_t i = 0; i < value_count(results); i++)
-        if (is_shown(value_at(results, i), view))
-            show_result(out, value_at(results, i), object_namespace(release), view);
+    for (size_t i = 0; i < value_count(results); i++) {
+        const struct value *result = value_at(results, i);
+
+        if (view->has_unchanged || is_change(result) || value_get(result, "reason") ||
+            value_count(value_get(result, "warnings")))
+            show_result(out, result, object_namespace(release), view);
+    }
     if (omitted)
         output_line(
             out, "  … and %lld more resources: all are in %s", (long long)omitted,

@@ -31,13 +31,6 @@ static char *selector_of(const struct value *attributes)
     return NULL;
 }
 
-static void show_pod(struct output *out, const struct value *pod, const struct pod_cause *cause)
-{
-    output_add(out, "      ");
-    output_paint(out, STYLE_BAD, "✗ ");
-    output_line(out, "Pod %s   %s", object_name(pod), cause->text);
-}
-
 void pods_show(struct session *session, struct output *out, const struct value *resource)
 {
     const struct value *attributes = value_get(resource, "attributes");
@@ -57,8 +50,11 @@ void pods_show(struct session *session, struct output *out, const struct value *
     for (size_t i = 0; i < pods.count; i++) {
         struct pod_cause cause;
 
-        if (pod_cause(pods.items[i], &cause) && n_shown++ < MOST)
-            show_pod(out, pods.items[i], &cause);
+        if (!pod_cause(pods.items[i], &cause) || n_shown++ >= MOST)
+            continue;
+        output_add(out, "      ");
+        output_paint(out, STYLE_BAD, "✗ ");
+        output_line(out, "Pod %s   %s", object_name(pods.items[i]), cause.text);
     }
     if (n_shown > MOST)
         output_line(out, "      … and %zu more Pods", n_shown - MOST);

@@ -92,12 +92,6 @@ static unsigned show_refused(struct cli *cli, const struct value *release)
     return count;
 }
 
-static void show_grants(struct cli *cli, const struct grants *grants)
-{
-    for (size_t i = 0; i < grants->count; i++)
-        output_line(&cli->out, "  %s", grants->items[i].command);
-}
-
 int run_rbac_check(struct cli *cli, struct error *error)
 {
     _cleanup_(session_done) struct session session = {0};
@@ -186,7 +180,8 @@ int run_rbac_grant(struct cli *cli, struct error *error)
                     target.namespace_name);
         return EXIT_DONE;
     }
-    show_grants(cli, &grants);
+    for (size_t i = 0; i < grants.count; i++)
+        output_line(&cli->out, "  %s", grants.items[i].command);
     r = ask_yes(cli, "Grant this? [yes / no]:", &is_wanted, error);
     if (r < 0 || !is_wanted)
         return r < 0 ? r : EXIT_ERROR;

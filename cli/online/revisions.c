@@ -19,14 +19,6 @@ static const struct value *find_revision(const struct objects *releases, int64_t
     return NULL;
 }
 
-static int missing(const struct target *target, int64_t revision, struct error *error)
-{
-    err_set(error, ERR_NOT_FOUND, "NotFound", "%s/%s has no revision %lld (any more)",
-            target->namespace_name, target->name, (long long)revision);
-    err_hint(error, "kubectl kusion history %s -n %s", target->name, target->namespace_name);
-    return ERR_NOT_FOUND;
-}
-
 int revision_get(struct session *session, const struct target *target, int64_t revision,
                  const struct value **ret, struct error *error)
 {
@@ -37,8 +29,12 @@ int revision_get(struct session *session, const struct target *target, int64_t r
     if (r < 0)
         return r;
     found = find_revision(&releases, revision);
-    if (!found)
-        return missing(target, revision, error);
+    if (!found) {
+        err_set(error, ERR_NOT_FOUND, "NotFound", "%s/%s has no revision %lld (any more)",
+                target->namespace_name, target->name, (long long)revision);
+        err_hint(error, "kubectl kusion history %s -n %s", target->name, target->namespace_name);
+        return ERR_NOT_FOUND;
+    }
     *ret = value_ref(found);
     return 0;
 }

@@ -32,7 +32,6 @@ static char *option_of(const char *command, const char *name)
 static const struct value *list_of(const char *words)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *list = NULL;
 
     value_begin_array(b);
     while (words && *words) {
@@ -42,8 +41,7 @@ static const struct value *list_of(const char *words)
         words += length + (words[length] == ',');
     }
     value_end_array(b);
-    value_builder_finish(b, &list, NULL);
-    return list;
+    return value_finish(b);
 }
 
 struct words {

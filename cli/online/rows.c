@@ -46,12 +46,6 @@ static const char *done_text(const char *action)
     return "";
 }
 
-/* Of a plan that is not carried out (yet). */
-static bool is_planned(const struct row *row)
-{
-    return row->action && !row->outcome;
-}
-
 char *waits_text(const struct value *wait, const char *namespace_name)
 {
     const char *id = value_get_string(wait, "id"), *by = value_get_string(wait, "by");
@@ -70,7 +64,7 @@ static char *text_of(const struct row *row, const char *namespace_name)
 
     if (row->state == ROW_DONE)
         return str_new(*line ? line : done_text(row->action));
-    if (is_planned(row))
+    if (row->action && !row->outcome) /* of a plan that is not carried out (yet) */
         return str_equal(row->action, "unchanged") ? str_new("unchanged")
                                                    : str_printf("to %s", row->action);
     if (row->waits_for)
@@ -175,18 +169,10 @@ static void add_health_check(struct rows *rows, const struct value *check, const
     row->message = row->text;
 }
 
-static void add_health_checks(struct rows *rows, const struct value *spec,
-                              const struct value *record)
-{
-    const struct value *checks = value_path(spec, "spec", "healthChecks", NULL);
-
-    for (size_t i = 0; i < value_count(checks); i++)
-        add_health_check(rows, value_at(checks, i), spec, record);
-}
-
 void rows_init(struct rows *rows, const struct value *spec, const struct value *record)
 {
     const struct value *results = value_path(record, "status", "results", NULL);
+    const struct value *checks = value_path(spec, "spec", "healthChecks", NULL);
     const char *namespace_name = object_namespace(spec ? spec : record);
 
     *rows = (struct rows){0};
@@ -194,7 +180,8 @@ void rows_init(struct rows *rows, const struct value *spec, const struct value *
         add_results(rows, results);
     else
         add_resources(rows, spec);
-    add_health_checks(rows, spec, record);
+    for (size_t i = 0; i < value_count(checks); i++)
+        add_health_check(rows, value_at(checks, i), spec, record);
     for (size_t i = 0; i < rows->count; i++) {
         struct row *row = &rows->items[i];
 

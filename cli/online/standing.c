@@ -24,14 +24,6 @@ static int64_t changed_at(const struct value *spec)
     return latest;
 }
 
-static bool is_seen(const struct value *spec, int64_t now)
-{
-    int64_t generation = object_int(spec, 0, "metadata", "generation", NULL);
-    int64_t seen = object_int(spec, -1, "status", "observedGeneration", NULL);
-
-    return seen >= generation || now - changed_at(spec) < UNSEEN_AFTER;
-}
-
 static enum standing_rank rank_of(const struct value *spec, const char *ready, const char *reason)
 {
     static const char *const held[] = {"RolledBack", "Destroyed", "Suspended"};
@@ -67,9 +59,11 @@ struct standing standing_of(const struct value *spec, int64_t now)
         .message = object_text(ready, "", "message", NULL),
         .summary = object_text(spec, "", "status", "summary", NULL),
     };
+    int64_t generation = object_int(spec, 0, "metadata", "generation", NULL);
+    int64_t seen = object_int(spec, -1, "status", "observedGeneration", NULL);
 
     standing.rank = rank_of(spec, standing.ready, standing.reason);
-    if (!is_seen(spec, now)) {
+    if (seen < generation && now - changed_at(spec) >= UNSEEN_AFTER) {
         standing.rank = STANDING_UNSEEN;
         standing.ready = "Unknown";
         standing.reason = "NotSeen";

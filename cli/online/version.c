@@ -42,24 +42,18 @@ static void show_json(struct output *out, const struct objects *operators)
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *made = NULL;
 
-    value_begin_object(b);
-    value_key(b, "client");
-    value_add_string(b, KUSION_VERSION);
-    value_key(b, "operators");
     value_begin_array(b);
     for (size_t i = 0; i < operators->count; i++) {
-        value_begin_object(b);
-        value_key(b, "namespace");
-        value_add_string(b, object_namespace(operators->items[i]));
-        value_key(b, "name");
-        value_add_string(b, object_name(operators->items[i]));
-        value_key(b, "version");
-        value_add_string(b, version_of(operators->items[i]));
-        value_end_object(b);
+        const struct value *each = operators->items[i];
+        _cleanup_value_ const struct value *one =
+            value_pack("{s:s, s:s, s:s}", "namespace", object_namespace(each), "name",
+                       object_name(each), "version", version_of(each));
+
+        value_add(b, one);
     }
     value_end_array(b);
-    value_end_object(b);
-    if (value_builder_finish(b, &made, NULL) == 0)
+    made = value_pack("{s:s, s:V}", "client", KUSION_VERSION, "operators", value_finish(b));
+    if (made)
         output_json(out, made, true);
 }
 

@@ -65,72 +65,49 @@ static bool is_news(struct watcher *watcher, const char *id, const char *text)
     return true;
 }
 
-static void add_time(struct value_builder *b)
+static void emit_spec(struct watcher *watcher, const struct value *spec, const struct value *record,
+                      const struct standing *standing)
 {
+    int64_t revision = object_int(record, 0, "status", "revision", NULL);
+    _cleanup_value_ const struct value *number = revision ? value_pack("I", revision) : NULL;
+    _cleanup_value_ const struct value *event = NULL;
     char time[TIMESTAMP_SIZE];
 
     timestamp_format_milli(system_clock.now(&system_clock), time);
-    value_key(b, "time");
-    value_add_string(b, time);
+    event =
+        value_pack("{s:s, s:s, s:s?, s:s?, s:I, s:v?, s:s?, s:s?, s:s?, s:s?, s:s?}", "time", time,
+                   "type", "Spec", "namespace", object_namespace(spec), "spec", object_name(spec),
+                   "generation", object_int(spec, 0, "metadata", "generation", NULL), "revision",
+                   number, "phase", object_text(record, NULL, "status", "phase", NULL), "ready",
+                   standing->ready, "reason", standing->reason, "message", standing->message,
+                   "objects", object_text(spec, NULL, "status", "objects", NULL));
+    if (event)
+        output_json(watcher->out, event, false);
 }
 
 static void add_member(struct value_builder *b, const char *key, const char *text)
 {
-    if (!text)
-        return;
     value_key(b, key);
     value_add_string(b, text);
-}
-
-static void add_spec_members(struct value_builder *b, const struct value *spec)
-{
-    add_member(b, "namespace", object_namespace(spec));
-    add_member(b, "spec", object_name(spec));
-}
-
-static void emit(struct watcher *watcher, struct value_builder *b)
-{
-    _cleanup_value_ const struct value *event = NULL;
-
-    value_end_object(b);
-    if (value_builder_finish(b, &event, NULL) == 0)
-        output_json(watcher->out, event, false);
-}
-
-static void emit_spec(struct watcher *watcher, const struct value *spec, const struct value *record,
-                      const struct standing *standing)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    int64_t revision = object_int(record, 0, "status", "revision", NULL);
-
-    value_begin_object(b);
-    add_time(b);
-    add_member(b, "type", "Spec");
-    add_spec_members(b, spec);
-    value_key(b, "generation");
-    value_add_int(b, object_int(spec, 0, "metadata", "generation", NULL));
-    if (revision) {
-        value_key(b, "revision");
-        value_add_int(b, revision);
-    }
-    add_member(b, "phase", object_text(record, NULL, "status", "phase", NULL));
-    add_member(b, "ready", standing->ready);
-    add_member(b, "reason", standing->reason);
-    add_member(b, "message", standing->message);
-    add_member(b, "objects", object_text(spec, NULL, "status", "objects", NULL));
-    emit(watcher, b);
 }
 
 static void emit_row(struct watcher *watcher, const struct value *spec, const struct row *row)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *event = NULL;
+    char time[TIMESTAMP_SIZE];
 
+    timestamp_format_milli(system_clock.now(&system_clock), time);
     value_begin_object(b);
-    add_time(b);
+    add_member(b, "time", time);
     add_member(b, "type", "Resource");
-    add_spec_members(b, spec);
+    add_member(b, "namespace", object_namespace(spec));
+    add_member(b, "spec", object_name(spec));
     row_add_members(b, row);
-    emit(watcher, b);
+    value_end_object(b);
+    event = value_finish(b);
+    if (event)
+        output_json(watcher->out, event, false);
 }
 
 static void line_of_spec(struct watcher *watcher, const struct value *spec,
@@ -270,21 +247,6 @@ static int exit_of_spec(const struct watch_spec *watch, const struct snapshot *s
                : -1;
 }
 
-/* A failure may be mended by whoever changes the Spec, or the world: it is waited on. */
-static int exit_of_ready(const struct watch_spec *watch, const struct snapshot *snapshot)
-{
-    int code = exit_of_spec(watch, snapshot);
-
-    return code == EXIT_ERROR ? -1 : code;
-}
-
-static int exit_of_approval(const struct watch_spec *watch, const struct snapshot *snapshot)
-{
-    int code = exit_of_spec(watch, snapshot);
-
-    return code == EXIT_WAITS ? EXIT_DONE : code == EXIT_DONE ? EXIT_ERROR : code;
-}
-
 static const struct value *find_release(const struct snapshot *snapshot, const char *name)
 {
     for (size_t i = 0; i < snapshot->releases.count; i++)
@@ -338,18 +300,23 @@ static int exit_of_request(const struct watch_spec *watch, const struct snapshot
 static int exit_of(const struct watch_spec *watch, const struct snapshot *snapshot,
                    const struct value *request)
 {
+    int code;
+
     switch (watch->goal) {
     case WATCH_FOREVER:
         return -1;
     case WATCH_APPROVAL:
-        return exit_of_approval(watch, snapshot);
+        code = exit_of_spec(watch, snapshot);
+        return code == EXIT_WAITS ? EXIT_DONE : code == EXIT_DONE ? EXIT_ERROR : code;
     case WATCH_REQUEST:
     case WATCH_APPROVED:
         return exit_of_request(watch, snapshot, request);
     case WATCH_APPLIED:
         return exit_of_spec(watch, snapshot);
     case WATCH_READY:
-        return exit_of_ready(watch, snapshot);
+        /* A failure may be mended by whoever changes the Spec, or the world: it is waited on. */
+        code = exit_of_spec(watch, snapshot);
+        return code == EXIT_ERROR ? -1 : code;
     }
     return -1;
 }
@@ -460,24 +427,16 @@ static void tell_connection(struct watcher *watcher, const struct snapshot *snap
     output_flush(&watcher->session->cli->err);
 }
 
-/* Neither the Spec's change nor the request. */
-static bool is_unseen(const struct watch_spec *watch, const struct value *spec,
-                      const struct value *request)
-{
-    const struct value *object = request ? request : spec;
-    int64_t wanted =
-        request ? object_int(request, 0, "metadata", "generation", NULL) : watch->generation;
-
-    return object_int(object, 0, "status", "observedGeneration", NULL) < wanted;
-}
-
 static int timed_out(const struct watcher *watcher, const struct value *spec,
                      const struct value *request, struct error *error)
 {
     const struct target *target = watcher->watch->target;
+    const struct value *object = request ? request : spec;
+    int64_t wanted = request ? object_int(request, 0, "metadata", "generation", NULL)
+                             : watcher->watch->generation;
     _cleanup_free_ char *time = duration_show(watcher->watch->timeout);
 
-    if (is_unseen(watcher->watch, spec, request)) {
+    if (object_int(object, 0, "status", "observedGeneration", NULL) < wanted) {
         err_set(error, ERR_TIMEOUT, "NotSeen", "%s/%s: no operator has seen it after %s",
                 target->namespace_name, target->name, time);
         err_hint(error, "kubectl kusion doctor");

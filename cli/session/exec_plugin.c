@@ -71,7 +71,6 @@ static void add_pem(struct value_builder *b, const char *key, const char *pem)
 static const struct value *user_of(const struct value *status)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *user = NULL;
 
     value_begin_object(b);
     if (value_get_string(status, "token")) {
@@ -81,8 +80,7 @@ static const struct value *user_of(const struct value *status)
     add_pem(b, "client-certificate-data", value_get_string(status, "clientCertificateData"));
     add_pem(b, "client-key-data", value_get_string(status, "clientKeyData"));
     value_end_object(b);
-    value_builder_finish(b, &user, NULL);
-    return user;
+    return value_finish(b);
 }
 
 int exec_plugin_read(const struct value *exec, const char *text, size_t length,
@@ -220,18 +218,11 @@ static bool read_all(int fd, struct buf *ret)
     }
 }
 
-static void hint_install(const struct value *exec, struct error *error)
-{
-    const char *hint = value_get_string(exec, "installHint");
-
-    if (hint && *hint)
-        err_wrap(error, "%s", hint);
-}
-
 static int run(const struct value *exec, const char *info, bool is_interactive,
                struct credential *ret, struct error *error)
 {
     const char *command = value_get_string(exec, "command");
+    const char *install = value_get_string(exec, "installHint");
     char **arguments = arguments_of(exec), **environment = environment_of(exec, info);
     struct buf text = BUF_INIT;
     int pipe_fds[2], status = 0, r;
@@ -247,7 +238,8 @@ static int run(const struct value *exec, const char *info, bool is_interactive,
     if (r != 0) {
         r = failed(error, "%s, which the kubeconfig names for credentials, cannot be run: %s",
                    command, strerror(r));
-        hint_install(exec, error);
+        if (install && *install)
+            err_wrap(error, "%s", install);
         goto out_pipe;
     }
     if (!read_all(pipe_fds[0], &text))

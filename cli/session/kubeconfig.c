@@ -119,7 +119,6 @@ const struct value *kubeconfig_merge(const struct kubeconfig_file *files, size_t
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const char *current = current_context(files, count);
-    const struct value *merged = NULL;
 
     value_begin_object(b);
     for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
@@ -129,8 +128,7 @@ const struct value *kubeconfig_merge(const struct kubeconfig_file *files, size_t
         value_add_string(b, current);
     }
     value_end_object(b);
-    value_builder_finish(b, &merged, NULL);
-    return merged;
+    return value_finish(b);
 }
 
 /* ---- Choosing ---- */

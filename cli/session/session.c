@@ -176,15 +176,6 @@ static int read_config(struct session *session, struct error *error)
     return r;
 }
 
-static int no_kubeconfig(struct error *error)
-{
-    err_set(error, ERR_NOT_FOUND, "NoConfig",
-            "there is no kubeconfig: neither --kubeconfig, nor a "
-            "file in $KUBECONFIG, nor ~/.kube/config");
-    err_hint(error, "export KUBECONFIG=FILE");
-    return ERR_NOT_FOUND;
-}
-
 static int load_config(struct session *session, struct error *error)
 {
     const struct options *options = &session->cli->options;
@@ -195,7 +186,13 @@ static int load_config(struct session *session, struct error *error)
         return r;
     if (!files.count) {
         r = kube_config_in_cluster(NULL, &session->config, error);
-        return r == ERR_NOT_FOUND ? no_kubeconfig(error) : r;
+        if (r != ERR_NOT_FOUND)
+            return r;
+        err_set(error, ERR_NOT_FOUND, "NoConfig",
+                "there is no kubeconfig: neither --kubeconfig, nor a "
+                "file in $KUBECONFIG, nor ~/.kube/config");
+        err_hint(error, "export KUBECONFIG=FILE");
+        return ERR_NOT_FOUND;
     }
     session->kubeconfig = kubeconfig_merge(files.items, files.count);
     r = kubeconfig_choose(session->kubeconfig, options->context, &session->choice, error);
@@ -234,23 +231,18 @@ static void close_client(struct session *session)
     session->client = NULL;
 }
 
-static int open_loops(struct session *session, struct error *error)
+int session_open(struct cli *cli, struct session *ret, struct error *error)
 {
     struct http_loop_config requests = {"http", .max_connections = CONNECTIONS};
     struct http_loop_config watches = {"watch", .max_connections = CONNECTIONS};
-    int r = http_loop_new(&requests, &session->requests, error);
-
-    return r < 0 ? r : http_loop_new(&watches, &session->watches, error);
-}
-
-int session_open(struct cli *cli, struct session *ret, struct error *error)
-{
     int r;
 
     *ret = (struct session){.cli = cli};
     r = load_config(ret, error);
     if (r == 0)
-        r = open_loops(ret, error);
+        r = http_loop_new(&requests, &ret->requests, error);
+    if (r == 0)
+        r = http_loop_new(&watches, &ret->watches, error);
     if (r == 0)
         r = open_client(ret, error);
     if (r < 0)

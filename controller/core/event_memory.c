@@ -25,13 +25,6 @@ void event_memory_done(struct event_memory *memory)
     strmap_done(&memory->traces);
 }
 
-static void remember(struct event_memory *memory, struct event_trace *trace, int64_t now)
-{
-    trace->at = now;
-    TAILQ_INSERT_TAIL(&memory->oldest_first, trace, order);
-    strmap_put(&memory->traces, trace->digest, trace);
-}
-
 bool event_memory_is_new(struct event_memory *memory, const char digest[HASH_HEX_SIZE], int64_t now,
                          int64_t interval)
 {
@@ -47,6 +40,8 @@ bool event_memory_is_new(struct event_memory *memory, const char digest[HASH_HEX
             memory->traces.count < memory->capacity ? NEW(struct event_trace) : take_oldest(memory);
         memcpy(trace->digest, digest, HASH_HEX_SIZE);
     }
-    remember(memory, trace, now);
+    trace->at = now;
+    TAILQ_INSERT_TAIL(&memory->oldest_first, trace, order);
+    strmap_put(&memory->traces, trace->digest, trace);
     return true;
 }

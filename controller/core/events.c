@@ -149,13 +149,6 @@ void event_emit(struct event_recorder *recorder, const struct event_subject *sub
 
 /* ---- Sending ---- */
 
-/* What says that the namespace takes no events, or that we are not to write: not worth a line. */
-static bool is_quiet(int r)
-{
-    return r == ERR_FORBIDDEN || r == ERR_NOT_FOUND || r == ERR_EXISTS || r == ERR_FENCED ||
-           r == ERR_CANCELLED;
-}
-
 static void send(struct event_recorder *recorder, const struct event *event)
 {
     struct error error = {0};
@@ -170,7 +163,9 @@ static void send(struct event_recorder *recorder, const struct event *event)
     };
     int r = kube_do(recorder->client, &request, NULL, &error);
 
-    if (r < 0 && !is_quiet(r))
+    /* A namespace that takes no events, or that we are not to write to, is not worth a line. */
+    if (r < 0 && r != ERR_FORBIDDEN && r != ERR_NOT_FOUND && r != ERR_EXISTS && r != ERR_FENCED &&
+        r != ERR_CANCELLED)
         log_warn("an event was not sent", "event", value_get_string(event->body, "reason"),
                  "reason", error.reason, "error", error.message, NULL);
 }

@@ -9,6 +9,7 @@
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/log/log.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/resource_version.h"
 #include "runtimes/kubernetes/client/watch.h"
@@ -61,11 +62,6 @@ static bool is_generated(const struct value *metadata)
     return value_path(metadata, "labels", KUBE_GENERATED_LABEL, NULL) != NULL;
 }
 
-static bool is_new(const struct value *metadata)
-{
-    return !finalizer_is_set(metadata) && !is_generated(metadata);
-}
-
 /* NULL: not an object with a name. */
 static struct entry *entry_new(const struct value *metadata)
 {
@@ -97,7 +93,7 @@ static struct entry *entry_new(const struct value *metadata)
         .is_generated = is_generated(metadata),
         .is_orphan = kube_release_is_orphan(metadata),
         .trigger = place(&end, trigger),
-        .is_new = is_new(metadata),
+        .is_new = !finalizer_is_set(metadata) && !is_generated(metadata),
         .version = place(&end, version),
     };
     return entry;
@@ -117,13 +113,12 @@ static bool is_older(const struct informer_object *a, const struct informer_obje
 /* Takes entry over (NULL: removes the key); gives back what was there. */
 static struct entry *replace(struct informer *informer, const char *key, struct entry *entry)
 {
-    struct entry *old;
+    LOCKED(&informer->lock);
+    /* First: the map borrows the old entry's key. */
+    struct entry *old = strmap_remove(&informer->objects, key);
 
-    pthread_mutex_lock(&informer->lock);
-    old = strmap_remove(&informer->objects, key); /* the map borrows the old entry's key */
     if (entry)
         strmap_put(&informer->objects, entry->key, entry);
-    pthread_mutex_unlock(&informer->lock);
     return old;
 }
 

@@ -7,6 +7,7 @@
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
@@ -94,45 +95,28 @@ static bool pause_before_retry(struct leader *leader)
 {
     const struct clock_source *clock = leader->config.clock;
     int64_t until = clock->monotonic(clock) + backoff_delay(0, leader->config.retry, INT64_MAX);
-    bool goes_on;
-
-    pthread_mutex_lock(&leader->lock);
+    LOCKED(&leader->lock);
     while (!leader->is_stopping && clock->monotonic(clock) < until)
         clock->wait(clock, &leader->stopped, &leader->lock, until);
-    goes_on = !leader->is_stopping;
-    pthread_mutex_unlock(&leader->lock);
-    return goes_on;
-}
-
-/* Another holds it: which is no failure, and worth a line once. */
-static void wait_for_another(struct leader *leader, const struct error *error)
-{
-    outage_ends(&leader->outage);
-    if (!leader->was_held)
-        log_info("the Lease is not ours", "reason", error->reason, "why", error->message, NULL);
-    leader->was_held = true;
-}
-
-static void be_in_the_dark(struct leader *leader, const struct error *error)
-{
-    const struct clock_source *clock = leader->config.clock;
-
-    leader->was_held = false;
-    if (outage_goes_on(&leader->outage, error, clock->monotonic(clock)))
-        log_warn("the Lease cannot be had", "reason", error->reason, "error", error->message, NULL);
+    return !leader->is_stopping;
 }
 
 /* Takes or renews it; else the error, not written before, says why it is not known to be ours. */
 static int try(struct leader *leader, struct error *error)
 {
+    const struct clock_source *clock = leader->config.clock;
     int r = lease_acquire(leader->lease, leader->stop, error);
 
-    if (r == 0)
+    if (r == ERR_CANCELLED)
+        return r;
+    if (r == 0 || r == ERR_CONFLICT)
         outage_ends(&leader->outage);
-    else if (r == ERR_CONFLICT)
-        wait_for_another(leader, error);
-    else if (r != ERR_CANCELLED)
-        be_in_the_dark(leader, error);
+    else if (outage_goes_on(&leader->outage, error, clock->monotonic(clock)))
+        log_warn("the Lease cannot be had", "reason", error->reason, "error", error->message, NULL);
+    if (r == ERR_CONFLICT && !leader->was_held) /* no failure, and worth a line once */
+        log_info("the Lease is not ours", "reason", error->reason, "why", error->message, NULL);
+    if (r < 0)
+        leader->was_held = r == ERR_CONFLICT;
     return r;
 }
 

@@ -20,7 +20,7 @@ bool outage_goes_on(struct outage *outage, const struct error *error, int64_t no
 {
     bool is_due;
 
-    pthread_mutex_lock(&outage->lock);
+    LOCKED(&outage->lock);
     is_due =
         !str_equal(outage->error.reason, error->reason) || now - outage->logged_at >= LOG_INTERVAL;
     if (is_due)
@@ -28,7 +28,6 @@ bool outage_goes_on(struct outage *outage, const struct error *error, int64_t no
     if (!outage->error.code)
         outage->began_at = now;
     outage->error = *error;
-    pthread_mutex_unlock(&outage->lock);
     return is_due;
 }
 
@@ -49,14 +48,10 @@ int64_t outage_lasts(struct outage *outage, int64_t now)
 
 bool outage_is(struct outage *outage, struct buf *to)
 {
-    bool is;
-
-    pthread_mutex_lock(&outage->lock);
-    is = outage->error.code || outage->pending;
+    LOCKED(&outage->lock);
     if (to && outage->error.code)
         buf_printf(to, "%s (the log has the message)", outage->error.reason);
     else if (to && outage->pending)
         buf_add_str(to, outage->pending);
-    pthread_mutex_unlock(&outage->lock);
-    return is;
+    return outage->error.code || outage->pending;
 }

@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "engine/threads/thread.h"
 #include "runtimes/io/clock.h"
 
@@ -23,14 +24,10 @@ static bool pause_for_interval(struct ticker *ticker)
 {
     const struct clock_source *clock = ticker->clock;
     int64_t until = clock->monotonic(clock) + ticker->interval;
-    bool goes_on;
-
-    pthread_mutex_lock(&ticker->lock);
+    LOCKED(&ticker->lock);
     while (!ticker->is_stopping && clock->monotonic(clock) < until)
         clock->wait(clock, &ticker->stopped, &ticker->lock, until);
-    goes_on = !ticker->is_stopping;
-    pthread_mutex_unlock(&ticker->lock);
-    return goes_on;
+    return !ticker->is_stopping;
 }
 
 static void *run(void *arg)

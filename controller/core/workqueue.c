@@ -139,14 +139,11 @@ static void take_place(struct workqueue *queue, struct item *item)
     turn_wait(&item->turn);
 }
 
-static bool is_pending(const struct item *item)
-{
-    return item->is_ready || item->is_wanted || is_delayed(item);
-}
-
 static void prioritize(struct workqueue *queue, struct item *item, enum workqueue_priority priority)
 {
-    if (is_pending(item) && priority <= item->priority)
+    bool is_pending = item->is_ready || item->is_wanted || is_delayed(item);
+
+    if (is_pending && priority <= item->priority)
         return;
     item->priority = priority;
     if (item->is_ready) {
@@ -221,25 +218,18 @@ void workqueue_add_after(struct workqueue *queue, const char *key, int64_t delay
     }
 }
 
-/* ms before the next try of a key that has failed so often before. */
-static int64_t retry_delay(unsigned failures, int64_t first)
-{
-    int64_t most = first > WORKQUEUE_RETRY_MAXIMUM ? first : WORKQUEUE_RETRY_MAXIMUM;
-    int64_t delay = backoff_delay(failures, first, most);
-
-    return delay > first ? delay : first;
-}
-
 void workqueue_add_rate_limited(struct workqueue *queue, const char *key, int64_t first)
 {
-    LOCKED(&queue->lock);
+    int64_t most = first > WORKQUEUE_RETRY_MAXIMUM ? first : WORKQUEUE_RETRY_MAXIMUM;
 
+    LOCKED(&queue->lock);
     if (!queue->is_shut_down) {
         struct item *item = item_of(queue, key);
+        int64_t delay = backoff_delay(item->failures++, first, most);
 
         note(queue, WORKQUEUE_RETRIED, 0);
         prioritize(queue, item, WORKQUEUE_RETRY);
-        make_ready_after(queue, item, retry_delay(item->failures++, first));
+        make_ready_after(queue, item, delay > first ? delay : first);
     }
 }
 
@@ -253,14 +243,6 @@ void workqueue_forget(struct workqueue *queue, const char *key)
         item->failures = 0;
         item_settle(queue, item);
     }
-}
-
-static void collect_due(struct workqueue *queue)
-{
-    int64_t now = queue->clock->monotonic(queue->clock);
-
-    for (struct item *item; (item = first_due(queue)) && item->due.key <= now;)
-        make_ready(queue, item);
 }
 
 /* The one whose turn it is; NULL: none is ready. */
@@ -286,13 +268,14 @@ static struct item *choose(struct workqueue *queue)
 static struct item *wait_for_item(struct workqueue *queue)
 {
     while (!queue->is_shut_down) {
+        int64_t now = queue->clock->monotonic(queue->clock);
         struct item *item, *due;
 
-        collect_due(queue);
+        while ((due = first_due(queue)) && due->due.key <= now)
+            make_ready(queue, due);
         item = choose(queue);
         if (item)
             return item;
-        due = first_due(queue);
         queue->clock->wait(queue->clock, &queue->changed, &queue->lock,
                            due ? due->due.key : CLOCK_FOREVER);
     }
@@ -301,21 +284,17 @@ static struct item *wait_for_item(struct workqueue *queue)
 
 char *workqueue_get(struct workqueue *queue)
 {
-    struct item *item;
-    char *key = NULL;
+    LOCKED(&queue->lock);
+    struct item *item = wait_for_item(queue);
 
-    pthread_mutex_lock(&queue->lock);
-    item = wait_for_item(queue);
-    if (item) {
-        leave(queue, item);
-        item->is_out = true;
-        queue->in_flight++;
-        item->taken_at = queue->taken_at = queue->clock->monotonic(queue->clock);
-        note(queue, WORKQUEUE_TAKEN, item->taken_at - item->ready_since);
-        key = str_new(item->key);
-    }
-    pthread_mutex_unlock(&queue->lock);
-    return key;
+    if (!item)
+        return NULL;
+    leave(queue, item);
+    item->is_out = true;
+    queue->in_flight++;
+    item->taken_at = queue->taken_at = queue->clock->monotonic(queue->clock);
+    note(queue, WORKQUEUE_TAKEN, item->taken_at - item->ready_since);
+    return str_new(item->key);
 }
 
 void workqueue_done(struct workqueue *queue, const char *key)
@@ -338,10 +317,9 @@ void workqueue_done(struct workqueue *queue, const char *key)
 
 void workqueue_shut_down(struct workqueue *queue)
 {
-    pthread_mutex_lock(&queue->lock);
+    LOCKED(&queue->lock);
     queue->is_shut_down = true;
     pthread_cond_broadcast(&queue->changed);
-    pthread_mutex_unlock(&queue->lock);
 }
 
 void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret)

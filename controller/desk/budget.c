@@ -93,15 +93,6 @@ static struct budget_share *share_of(struct budget *budget, const char *name)
     return share;
 }
 
-static void share_free(struct budget *budget, struct budget_share *share)
-{
-    strmap_remove(&budget->shares, share->name);
-    heap_done(&share->by_ticket);
-    heap_done(&share->by_size);
-    free(share->name);
-    free(share);
-}
-
 /* ---- States ---- */
 
 /* A reservation changes between count_out() and count_in(). */
@@ -131,20 +122,17 @@ static void count_out(struct budget *budget, struct reservation *reservation)
     }
 }
 
-static void join_share(struct budget *budget, struct reservation *reservation)
-{
-    if (reservation->share)
-        return;
-    reservation->share = share_of(budget, reservation->namespace_name);
-    reservation->share->n_members++;
-}
-
 static void leave_share(struct budget *budget, struct reservation *reservation)
 {
     struct budget_share *share = TAKE(reservation->share);
 
-    if (share && !--share->n_members)
-        share_free(budget, share);
+    if (!share || --share->n_members)
+        return;
+    strmap_remove(&budget->shares, share->name);
+    heap_done(&share->by_ticket);
+    heap_done(&share->by_size);
+    free(share->name);
+    free(share);
 }
 
 /* By size, and of the same size by ticket (by its lower bits, which begin again at 0). */
@@ -158,8 +146,10 @@ static int64_t size_key(const struct reservation *reservation)
 
 static void count_in(struct budget *budget, struct reservation *reservation)
 {
-    if (reservation->state != RESERVATION_IDLE)
-        join_share(budget, reservation);
+    if (reservation->state != RESERVATION_IDLE && !reservation->share) {
+        reservation->share = share_of(budget, reservation->namespace_name);
+        reservation->share->n_members++;
+    }
     switch (reservation->state) {
     case RESERVATION_IDLE:
         break;
@@ -279,22 +269,16 @@ static void settle(struct budget *budget, const struct reservation *asking)
 
 /* ---- Calls ---- */
 
-static void take_ticket(struct budget *budget, struct reservation *reservation)
-{
-    const struct clock_source *clock = budget->config.clock;
-
-    reservation->ticket = ++budget->last_ticket;
-    reservation->since = clock->monotonic(clock);
-}
-
 /* One that grows takes nobody's turn. */
 static bool may_grow(struct budget *budget, const struct reservation *reservation, size_t bytes)
 {
     return fits_share(budget, reservation->share, bytes) && fits_beside_all(budget, bytes);
 }
 
-static bool reserve(struct budget *budget, struct reservation *reservation, size_t bytes)
+bool budget_reserve(struct budget *budget, struct reservation *reservation, size_t bytes)
 {
+    LOCKED(&budget->lock);
+    const struct clock_source *clock = budget->config.clock;
     bool is_reserved = reservation->state == RESERVATION_RESERVED;
     bool had_ticket = reservation->ticket;
 
@@ -304,8 +288,10 @@ static bool reserve(struct budget *budget, struct reservation *reservation, size
     if (!is_reserved || !may_grow(budget, reservation, bytes))
         reservation->state = RESERVATION_WAITING;
     reservation->bytes = bytes;
-    if (!had_ticket)
-        take_ticket(budget, reservation);
+    if (!had_ticket) {
+        reservation->ticket = ++budget->last_ticket;
+        reservation->since = clock->monotonic(clock);
+    }
     count_in(budget, reservation);
     settle(budget, reservation);
     if (reservation->state != RESERVATION_RESERVED)
@@ -313,13 +299,6 @@ static bool reserve(struct budget *budget, struct reservation *reservation, size
     if (!had_ticket)
         reservation->ticket = 0;
     return true;
-}
-
-bool budget_reserve(struct budget *budget, struct reservation *reservation, size_t bytes)
-{
-    LOCKED(&budget->lock);
-
-    return reserve(budget, reservation, bytes);
 }
 
 #define MIB ((size_t)1 << 20)
@@ -360,11 +339,14 @@ static int refuse_growth(const struct budget *budget, bool is_too_large, size_t 
                    size_text(bytes).text, size_text(all).text, why);
 }
 
-static int grow(struct budget *budget, struct reservation *reservation, size_t bytes,
+int budget_grow(struct budget *budget, struct reservation *reservation, size_t bytes,
                 size_t tolerated, struct error *error)
 {
     bool is_too_large = is_too_much(budget, bytes * BUDGET_SHARES), may;
 
+    LOCKED(&budget->lock);
+    if (reservation->state != RESERVATION_RESERVED || bytes <= reservation->bytes)
+        return 0;
     count_out(budget, reservation);
     may = bytes <= tolerated || (!is_too_large && may_grow(budget, reservation, bytes));
     if (may)
@@ -372,16 +354,6 @@ static int grow(struct budget *budget, struct reservation *reservation, size_t b
     count_in(budget, reservation);
     settle(budget, NULL);
     return may ? 0 : refuse_growth(budget, is_too_large, bytes, error);
-}
-
-int budget_grow(struct budget *budget, struct reservation *reservation, size_t bytes,
-                size_t tolerated, struct error *error)
-{
-    LOCKED(&budget->lock);
-
-    return reservation->state == RESERVATION_RESERVED && bytes > reservation->bytes
-               ? grow(budget, reservation, bytes, tolerated, error)
-               : 0;
 }
 
 void budget_measure(struct budget *budget, struct reservation *reservation, size_t bytes)

@@ -101,21 +101,17 @@ void desk_free_following(struct desk_entry *entry)
 
 /* ---- Rest ---- */
 
-/* Something came while the operation went on. With the lock. */
-static bool is_disturbed(const struct desk_entry *entry)
-{
-    return entry->has_landed || entry->has_left ||
-           (entry->was_observed &&
-            (entry->observed.generation > entry->read.generation || entry->observed.is_deleting));
-}
-
 void desk_set_rest(struct desk_entry *entry, const struct desk_rest *rest)
 {
     struct desk *desk = entry->table->desk;
     LOCKED(&desk->lock);
+    bool is_changed = entry->was_observed && (entry->observed.generation > entry->read.generation ||
+                                              entry->observed.is_deleting);
 
     entry->rest = *rest;
-    entry->is_at_rest = !entry->is_asked_for && !is_disturbed(entry);
+    /* Unless something came while the operation went on. */
+    entry->is_at_rest =
+        !entry->is_asked_for && !entry->has_landed && !entry->has_left && !is_changed;
     if (rest->drift_wait && entry->drift_at < now(desk) + rest->drift_wait)
         entry->drift_at = now(desk) + rest->drift_wait;
 }

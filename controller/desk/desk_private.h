@@ -97,7 +97,7 @@ struct desk_entry {
     LIST_HEAD(, need) needed_by;
     bool is_held;                    /* it waits for other Specs */
     struct object_version readiness; /* uid, and the generation that has become ready */
-    struct desk_entry **finished; /* Releases */
+    struct desk_entry **finished;    /* Releases */
     size_t n_finished, finished_capacity;
 
     /* Of a Release. */
@@ -119,7 +119,8 @@ struct desk_entry *desk_get_key(struct desk *desk, enum desk_kind kind, const ch
 /* Frees the entry if there is nothing to know of it. NULL is accepted. */
 void desk_tidy(struct desk_entry *entry);
 
-/* desk_dependencies.c: the watch shows another version of the Spec, or is about to show it no more. */
+/* desk_dependencies.c: the watch shows another version of the Spec, or is about to show it no more.
+ */
 void desk_tell_related(struct desk_entry *entry);
 void desk_drop_needs(struct desk_entry *entry);
 /* desk_following.c */

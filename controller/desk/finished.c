@@ -23,15 +23,6 @@ static struct desk_entry *drop(struct desk_entry *release)
     return spec;
 }
 
-static void add(struct desk_entry *spec, struct desk_entry *release, int64_t ended_at)
-{
-    spec->finished = mem_grow(spec->finished, spec->n_finished, &spec->finished_capacity,
-                              sizeof(*spec->finished));
-    spec->finished[spec->n_finished++] = release;
-    release->finished_of = spec;
-    release->ended_at = ended_at;
-}
-
 static struct desk_entry *oldest_of(const struct desk_entry *spec)
 {
     struct desk_entry *oldest = spec->finished[0];
@@ -65,7 +56,11 @@ bool desk_note_finished(struct desk *desk, const struct spec_key *release, const
     if (stays) {
         desk_tidy(drop(entry));
         group = desk_get(desk, DESK_SPEC, &of);
-        add(group, entry, ended_at);
+        group->finished = mem_grow(group->finished, group->n_finished, &group->finished_capacity,
+                                   sizeof(*group->finished));
+        group->finished[group->n_finished++] = entry;
+        entry->finished_of = group;
+        entry->ended_at = ended_at;
         if (group->n_finished > limit)
             end_one(oldest_of(group));
         desk_tidy(group);

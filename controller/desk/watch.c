@@ -18,12 +18,6 @@ static void count_ready(const struct desk_entry *entry, double by)
         metric_add(specs, by, entry->ready, entry->reason, NULL);
 }
 
-/* One of the three, in static storage. */
-static const char *ready_label(const char *ready)
-{
-    return str_equal(ready, "True") ? "True" : str_equal(ready, "False") ? "False" : "Unknown";
-}
-
 void desk_note_ready(struct desk *desk, const struct spec_key *spec, const char *ready,
                      const char *reason)
 {
@@ -34,7 +28,9 @@ void desk_note_ready(struct desk *desk, const struct spec_key *spec, const char 
         bool is_news = !str_equal(entry->reason, reason);
 
         count_ready(entry, -1);
-        entry->ready = ready_label(ready);
+        entry->ready = str_equal(ready, "True")    ? "True"
+                       : str_equal(ready, "False") ? "False"
+                                                   : "Unknown";
         entry->reason = reason;
         count_ready(entry, 1);
         if (is_news)
@@ -164,10 +160,11 @@ static bool is_refused(struct desk_entry *entry, const char *version)
     return false;
 }
 
-/* version NULL: the object is not there. */
-static int check_version(struct desk_entry *entry, const char *version, struct error *error)
+int desk_check_answer(struct desk_entry *entry, const struct value *object, struct error *error)
 {
-    if (!entry->is_listed)
+    LOCKED(&entry->table->desk->lock);
+    const char *version = value_get_string(value_get(object, "metadata"), "resourceVersion");
+    if ((object && !version) || !entry->is_listed)
         return 0;
     if (version && kube_compare_versions(version, entry->shown) >= 0) {
         entry->refused_since = 0;
@@ -180,16 +177,6 @@ static int check_version(struct desk_entry *entry, const char *version, struct e
                    "may be in between, or a backup was restored",
                    version ? "version " : "nothing", version ? version : "",
                    entry->shown ? entry->shown : "none");
-}
-
-int desk_check_answer(struct desk_entry *entry, const struct value *object, struct error *error)
-{
-    LOCKED(&entry->table->desk->lock);
-    const char *version = value_get_string(value_get(object, "metadata"), "resourceVersion");
-    if (object && !version)
-        return 0;
-
-    return check_version(entry, version, error);
 }
 
 void desk_note_read(struct desk_entry *entry, const struct value *metadata)
@@ -245,13 +232,9 @@ char *desk_outdated_by(struct desk_entry *entry)
 {
     LOCKED(&entry->table->desk->lock);
     const struct object_version *observed = &entry->observed;
-    char *why;
-
     if (observed->is_deleting || entry->has_left)
-        why = str_new("the Spec was deleted");
-    else if (!str_equal(observed->uid, entry->read.uid))
-        why = str_new("the Spec was deleted, and made anew");
-    else
-        why = desk_superseded_by(observed->generation);
-    return why;
+        return str_new("the Spec was deleted");
+    if (!str_equal(observed->uid, entry->read.uid))
+        return str_new("the Spec was deleted, and made anew");
+    return desk_superseded_by(observed->generation);
 }

@@ -1,5 +1,7 @@
 #include "controller/reconcile/apply.h"
 
+#include "controller/core/finalizer.h"
+
 #include "controller/reconcile/apply_end.h"
 #include "controller/reconcile/apply_release.h"
 #include "controller/reconcile/approval.h"
@@ -177,8 +179,9 @@ int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct
     cluster_secret_follow(attempt);
     operation_log_start(run, RELEASE_APPLY);
     attempt->kind = ATTEMPT_NEW;
-    attempt->apply.is_first =
-        !run_says(run, "True", NULL) && !run_has_finalizer(run) && !run_last_attempted(run);
+    attempt->apply.is_first = !run_says(run, "True", NULL) &&
+                              !finalizer_is_set(value_get(run->object, "metadata")) &&
+                              !run_last_attempted(run);
     if (hold_begin(attempt, &failure) < 0)
         return apply_failed(attempt, &failure, result, error);
     run->log.operation = run->hold.operation;

@@ -52,17 +52,15 @@ int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result
     return r;
 }
 
-/* The Release shows a plan, which could not be made again this time. It can still be approved. */
-static bool waits_on(const struct attempt *attempt, const struct outcome *outcome)
-{
-    return outcome->phase == PHASE_FAILED && !outcome->results && attempt->release &&
-           attempt->release->phase == PHASE_AWAITING_APPROVAL && !attempt->apply.approved;
-}
-
 /* Release, Spec and request say the same. */
 static int write_end(struct attempt *attempt, struct outcome *outcome, struct error *error)
 {
     const struct run *run = &attempt->run;
+    const struct release *release = attempt->release;
+    /* The Release shows a plan, which could not be made again this time. It can still be approved.
+     */
+    bool waits_on = outcome->phase == PHASE_FAILED && !outcome->results && release &&
+                    release->phase == PHASE_AWAITING_APPROVAL && !attempt->apply.approved;
     int r;
 
     outcome->plan = plan_of(attempt);
@@ -70,9 +68,8 @@ static int write_end(struct attempt *attempt, struct outcome *outcome, struct er
     outcome->is_finished = attempt->operation && attempt->knows_state;
     if (outcome->is_finished)
         outcome->ledger = operation_ledger(attempt->operation);
-    r = tell_outcome(
-        attempt, outcome,
-        waits_on(attempt, outcome) ? TELL_SPEC : TELL_RELEASE | TELL_SPEC | TELL_REQUEST, error);
+    r = tell_outcome(attempt, outcome,
+                     waits_on ? TELL_SPEC : TELL_RELEASE | TELL_SPEC | TELL_REQUEST, error);
     if (r >= 0 && attempt->release)
         retention_collect(run, attempt->apply.knows_revisions ? &attempt->apply.revisions : NULL,
                           attempt->revision, outcome->phase);
@@ -157,8 +154,15 @@ static int failed(struct attempt *attempt, const struct error *failure,
         .verdict = run_judge(run, failure, results && report_timed_out(results)),
         .results = results,
     };
-    int r = attempt->kind == ATTEMPT_CORRECTION ? apply_record_correction(attempt, error) : 0;
+    int r = 0;
 
+    if (attempt->kind ==
+        ATTEMPT_CORRECTION) { /* it fails this time, and gets a Release of its own */
+        attempt->kind = ATTEMPT_RESYNC;
+        r = apply_find_release(attempt, error);
+        if (r >= 0)
+            r = apply_begin_release(attempt, error);
+    }
     if (r < 0)
         return r;
     outcome.attempted = attempt->release ? attempt->revision : 0;
@@ -340,23 +344,17 @@ int apply_refused(struct attempt *attempt, const struct error *refusal,
     return end_badly(attempt, &failure, NULL, result, error);
 }
 
-/* Once: an object that is as wanted is not told of again. */
-static void tell_warnings(const struct run *run, const struct operation_results *results)
-{
-    _cleanup_free_ char *warnings = report_warnings(results);
-
-    if (warnings)
-        run_event(run, EVENT_WARNING, "ProviderWarning", warnings);
-}
-
 int apply_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct operation_results results;
+    _cleanup_free_ char *warnings = NULL;
     struct error failure = {0};
     int r = operation_error(attempt->operation, &failure);
 
     operation_results(attempt->operation, &results);
-    tell_warnings(&attempt->run, &results);
+    warnings = report_warnings(&results);
+    if (warnings) /* once: an object that is as wanted is not told of again */
+        run_event(&attempt->run, EVENT_WARNING, "ProviderWarning", warnings);
     if (r < 0) {
         report_judge(&results, &failure);
         r = end_badly(attempt, &failure, results.count ? &results : NULL, result, error);

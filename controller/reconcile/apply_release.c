@@ -115,13 +115,3 @@ int apply_begin_release(struct attempt *attempt, struct error *error)
         operation_log_release(run, attempt->release);
     return r;
 }
-
-/* A correction that repeats, and fails this time, gets a Release of its own. */
-int apply_record_correction(struct attempt *attempt, struct error *error)
-{
-    int r;
-
-    attempt->kind = ATTEMPT_RESYNC;
-    r = apply_find_release(attempt, error);
-    return r < 0 ? r : apply_begin_release(attempt, error);
-}

@@ -15,7 +15,5 @@ int apply_find_release(struct attempt *attempt, struct error *error);
 int apply_record_spec(struct attempt *attempt, struct error *error);
 /* Makes the Release of the attempt's revision, unless it has one. */
 int apply_begin_release(struct attempt *attempt, struct error *error);
-/* A correction that repeats, and fails this time, gets a Release of its own. */
-int apply_record_correction(struct attempt *attempt, struct error *error);
 
 #endif

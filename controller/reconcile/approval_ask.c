@@ -1,10 +1,13 @@
-/* Shows a plan in its Release, and asks for its approval: approval.h. */
+/* Shows a plan in its Release, asks for its approval, and tells of it: approval.h. */
+#include "controller/reconcile/api.h"
 #include "controller/reconcile/approval_private.h"
 #include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/plans.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/retention.h"
 #include "controller/reconcile/tell.h"
+#include "engine/base/str.h"
+#include "engine/log/log.h"
 #include "engine/plan/approved_value.h"
 
 static int keep_plan(struct attempt *attempt, struct error *error)
@@ -21,14 +24,6 @@ static int keep_plan(struct attempt *attempt, struct error *error)
     if (!value)
         return err_set(error, ERR_TOO_LARGE, "TooLarge", "the plan is too large to be approved");
     return plans_keep(context, &name, value, &call, &place, error);
-}
-
-/* The command that shows the plan; none if the records of operations are no objects of the API. */
-static void add_look(const struct attempt *attempt, struct buf *to)
-{
-    if (attempt->run.context->history->ops->is_in_api)
-        buf_printf(to, "\nto see it: kubectl get release %s -n %s -o yaml", attempt->release->name,
-                   attempt->object.namespace_name);
 }
 
 /* The command that approves the plan: in its Release, or else in the Spec, where what was said of
@@ -79,7 +74,9 @@ static char *describe(const struct attempt *attempt, const char *summary,
     if (attempt->apply.is_approval_spent)
         buf_add_str(&text, " (the approval in the Spec was of an earlier Release, which became "
                            "stale: it holds again if it is removed, and set anew)");
-    add_look(attempt, &text);
+    if (attempt->run.context->history->ops->is_in_api)
+        buf_printf(&text, "\nto see it: kubectl get release %s -n %s -o yaml",
+                   attempt->release->name, attempt->object.namespace_name);
     add_command(attempt, !unseen->changes, &text);
     return buf_take(&text);
 }
@@ -168,4 +165,46 @@ int approval_ask(struct attempt *attempt, struct reconcile_result *result, struc
     }
     attempt_end(attempt);
     return r;
+}
+
+/* ---- Who is told ---- */
+
+/* Tools find an event by the uid of its object. A Release that cannot be read has none. */
+static void tell_release(const struct attempt *attempt, const struct release *release,
+                         const char *type, const char *reason, const char *message)
+{
+    const struct reconcile_context *context = attempt->run.context;
+    const struct spec_key key = {attempt->object.namespace_name, release->name};
+    _cleanup_value_ const struct value *object = NULL;
+    struct event_subject subject = {.api_version = API_GROUP_VERSION,
+                                    .kind = "Release",
+                                    .namespace_name = key.namespace_name,
+                                    .name = key.name};
+
+    if (!context->history->ops->is_in_api || attempt->run.is_namespace_terminating ||
+        api_get_metadata(context, api_release_ref(&key, NULL), attempt->run.cancel, &object, NULL) <
+            0)
+        return;
+    subject.uid = value_string(value_path(object, "metadata", "uid", NULL));
+    event_emit(context->events, &subject, type, reason, "Approve", "%s", message);
+}
+
+void approval_tell(const struct attempt *attempt, const struct release *release, const char *type,
+                   const char *reason, const char *message)
+{
+    run_event(&attempt->run, type, reason, message);
+    tell_release(attempt, release, type, reason, message);
+}
+
+void approval_tell_approved(const struct attempt *attempt)
+{
+    const struct release_approval *approval = &attempt->apply.approval;
+    _cleanup_free_ char *message =
+        str_printf("the plan of Release %s was approved%s%s", attempt->release->name,
+                   approval->approver ? " by " : "", approval->approver ? approval->approver : "");
+
+    log_info("plan approved", "namespace", attempt->object.namespace_name, "spec",
+             attempt->object.name, "release", attempt->release->name, "plan", approval->plan,
+             "approver", approval->approver, "approvedAt", approval->time, NULL);
+    approval_tell(attempt, attempt->release, EVENT_NORMAL, "PlanApproved", message);
 }

@@ -11,8 +11,9 @@
 const struct release_approval *approval_find(const struct attempt *attempt,
                                              const struct release *release);
 
-/* Where the approval in the Spec has been used up, by a Release that became stale, or whose plan was
- * rejected since, it is as if there were none. digest: of the plan that the Release shows, or is to show. */
+/* Where the approval in the Spec has been used up, by a Release that became stale, or whose plan
+ * was rejected since, it is as if there were none. digest: of the plan that the Release shows, or
+ * is to show. */
 int approval_drop_if_spent(struct attempt *attempt, const struct release *release,
                            const char *digest, struct error *error);
 

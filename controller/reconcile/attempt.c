@@ -276,23 +276,17 @@ bool attempt_is_chosen(struct attempt *attempt)
     return budget_is_chosen(desk_budget_of(attempt->entry), &attempt->reservation);
 }
 
-/* ms before the operation would be out of time. */
-static int64_t time_left(const struct attempt *attempt)
+int64_t attempt_next_rest(const struct attempt *attempt)
 {
     const struct clock_source *clock = desk_clock(attempt->entry);
     int64_t progressed_at = run_state_numbers(operation_ledger(attempt->operation)).progressed_at;
     int64_t left = progressed_at + attempt->run.policy.timeout - clock->now(clock);
-
-    return left > 0 ? left : 0;
-}
-
-int64_t attempt_next_rest(const struct attempt *attempt)
-{
     int64_t rest = EVICTED_FIRST << (attempt->evictions < 8 ? attempt->evictions : 8);
-    int64_t left = time_left(attempt);
 
     if (rest > EVICTED_MOST)
         rest = EVICTED_MOST;
+    if (left < 0) /* the operation would be out of time */
+        left = 0;
     return left < rest ? left : rest;
 }
 

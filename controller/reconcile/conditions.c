@@ -53,29 +53,19 @@ static void add(struct value_builder *b, const struct value *old, const char *ty
                 const char *status, const struct verdict *verdict, int64_t generation, int64_t now)
 {
     const struct value *before = conditions_find(old, type);
+    /* Not of the schema's default, which a new Spec has. */
+    bool is_same = str_equal(value_get_string(before, "status"), status) &&
+                   value_get(before, "observedGeneration");
     _cleanup_free_ char *message = utf8_show_lines(verdict->message);
+    _cleanup_value_ const struct value *condition = NULL;
     char time[TIMESTAMP_SIZE];
 
     timestamp_format(now, time);
-    value_begin_object(b);
-    value_key(b, "type");
-    value_add_string(b, type);
-    value_key(b, "status");
-    value_add_string(b, status);
-    value_key(b, "observedGeneration");
-    value_add_int(b, generation);
-    value_key(b, "lastTransitionTime");
-    /* Not of the schema's default, which a new Spec has. */
-    if (str_equal(value_get_string(before, "status"), status) &&
-        value_get(before, "observedGeneration"))
-        value_add_string(b, value_get_string(before, "lastTransitionTime"));
-    else
-        value_add_string(b, time);
-    value_key(b, "reason");
-    value_add_string(b, verdict->reason);
-    value_key(b, "message");
-    value_add_string(b, message);
-    value_end_object(b);
+    condition = value_pack("{s:s, s:s, s:I, s:s, s:s, s:s}", "type", type, "status", status,
+                           "observedGeneration", generation, "lastTransitionTime",
+                           is_same ? value_get_string(before, "lastTransitionTime") : time,
+                           "reason", verdict->reason, "message", message);
+    value_add(b, condition);
 }
 
 const struct value *conditions_make(const struct value *old, const struct verdict *verdict,
@@ -126,13 +116,10 @@ static struct value_builder *begin_without(const struct value *conditions, const
 /* Frees the builder. */
 static void finish(struct value_builder *b, const struct value **conditions)
 {
-    const struct value *more = NULL;
-
     value_end_array(b);
-    value_builder_finish(b, &more, NULL);
-    value_builder_free(b);
     value_unref(*conditions);
-    *conditions = more;
+    *conditions = value_finish(b);
+    value_builder_free(b);
 }
 
 void conditions_set_warning(const struct value **conditions, const struct value *old,

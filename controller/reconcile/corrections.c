@@ -111,56 +111,40 @@ static const struct value *list_fields(const struct value *entry, const struct d
 }
 
 /* The last times of an update, with this one. */
-static void add_times(struct value_builder *b, const struct value *entry, const char *time)
+static const struct value *list_times(const struct value *entry, const char *time)
 {
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *before = value_get(entry, "lastTimes");
     size_t n = value_count(before);
 
-    value_key(b, "lastTimes");
     value_begin_array(b);
     for (size_t i = n < CORRECTIONS_TIMES ? 0 : n - CORRECTIONS_TIMES + 1; i < n; i++)
         value_add(b, value_at(before, i));
     value_add_string(b, time);
     value_end_array(b);
-}
-
-/* Who changed it, in the plan's words; as before where they do not say. */
-static void add_message(struct value_builder *b, const struct value *entry,
-                        const struct plan_change *change)
-{
-    const char *before = value_get_string(entry, "message");
-    _cleanup_free_ char *shown = change->reason ? utf8_show(change->reason) : NULL;
-    char message[CORRECTIONS_NAME];
-
-    if (!shown && !before)
-        return;
-    str_copy(message, sizeof(message), shown ? shown : before);
-    value_key(b, "message");
-    value_add_string(b, message);
+    return value_finish(b);
 }
 
 /* entry: the one before, or NULL. False: there is no room for it. */
 static bool add_change(struct value_builder *b, const struct value *entry,
                        const struct plan_change *change, const char *time)
 {
-    _cleanup_value_ const struct value *fields = list_fields(entry, fields_of(change));
+    bool is_update = change->action == PLAN_UPDATE;
+    _cleanup_value_ const struct value *fields = list_fields(entry, fields_of(change)),
+                                       *made = NULL;
+    /* Who changed it, in the plan's words; as before where they do not say. */
+    _cleanup_free_ char *shown = change->reason ? utf8_show(change->reason) : NULL;
+    const char *who = shown ? shown : value_get_string(entry, "message");
+    char message[CORRECTIONS_NAME];
 
     if (!fits(change) || value_count(fields) > CORRECTIONS_FIELDS)
         return false;
-    value_begin_object(b);
-    value_key(b, "id");
-    value_add_string(b, change->id);
-    value_key(b, "action");
-    value_add_string(b, plan_action_name(change->action));
-    if (value_count(fields)) {
-        value_key(b, "fields");
-        value_add(b, fields);
-    }
-    if (change->action == PLAN_UPDATE) {
-        add_message(b, entry, change);
-        add_times(b, entry, time);
-    }
-    value_end_object(b);
+    str_copy(message, sizeof(message), who ? who : "");
+    made = value_pack(
+        "{s:s, s:s, s:v?, s:s?, s:V?}", "id", change->id, "action",
+        plan_action_name(change->action), "fields", value_count(fields) ? fields : NULL, "message",
+        is_update && who ? message : NULL, "lastTimes", is_update ? list_times(entry, time) : NULL);
+    value_add(b, made);
     return true;
 }
 

@@ -81,16 +81,6 @@ static int write_failure(struct attempt *attempt, const struct error *failure,
     return tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }
 
-/* State is removed soon, when nothing can bring it back. */
-static void look_again_soon(struct attempt *attempt, const struct error *failure,
-                            struct reconcile_result *result)
-{
-    if (str_equal(failure->reason, STORE_OUTCOME_UNKNOWN) &&
-        attempt->run.policy.retry_interval > LOOK_AT_STATE)
-        *result = (struct reconcile_result){
-            .kind = RECONCILE_AFTER, .after = LOOK_AT_STATE, .priority = WORKQUEUE_RETRY};
-}
-
 int deletion_hold(struct attempt *attempt, struct error *failure,
                   const struct operation_results *results, struct reconcile_result *result,
                   struct error *error)
@@ -105,7 +95,11 @@ int deletion_hold(struct attempt *attempt, struct error *failure,
         err_wrap(failure, "held (deletionPolicy Orphan would leave what remains)");
     operation_log_failure(run, failure, run_says_already(run, failure));
     attempt_retry(attempt, failure, result);
-    look_again_soon(attempt, failure, result);
+    /* State is removed soon, when nothing can bring it back. */
+    if (str_equal(failure->reason, STORE_OUTCOME_UNKNOWN) &&
+        run->policy.retry_interval > LOOK_AT_STATE)
+        *result = (struct reconcile_result){
+            .kind = RECONCILE_AFTER, .after = LOOK_AT_STATE, .priority = WORKQUEUE_RETRY};
     if (failure->code == ERR_CANCELLED || failure->code == ERR_FENCED)
         r = err_copy(error, failure);
     else

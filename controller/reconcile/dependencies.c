@@ -33,16 +33,6 @@ struct obstacle {
     bool is_polled;
 };
 
-static void refuse_as_unseen(const struct run *run, const struct spec_key *key, const char *user,
-                             struct obstacle *ret)
-{
-    bool is_own = str_equal(key->namespace_name, run->subject.key.namespace_name);
-
-    ret->why = is_own || !user ? str_new("is not there")
-                               : str_printf("is not there, or %s may not read it", user);
-    ret->is_polled = !is_own;
-}
-
 /* It is of another operator's, or of a namespace that this one does not watch. */
 static int judge_unwatched(const struct run *run, const struct spec_key *key, const char *user,
                            struct obstacle *ret, struct error *error)
@@ -81,6 +71,7 @@ static int judge_seen(const struct run *run, const struct spec_key *key, const c
 static int judge(const struct run *run, const struct spec_key *key, struct obstacle *ret,
                  struct error *error)
 {
+    bool is_own = str_equal(key->namespace_name, run->subject.key.namespace_name);
     _cleanup_free_ char *user = sight_user(run, key->namespace_name);
     _cleanup_value_ const struct value *object = NULL;
     struct error problem = {0};
@@ -90,7 +81,9 @@ static int judge(const struct run *run, const struct spec_key *key, struct obsta
         r = judge_seen(run, key, user, value_get(object, "metadata"), ret, &problem);
     if (!sight_is_denied(r))
         return r < 0 ? err_copy(error, &problem) : 0;
-    refuse_as_unseen(run, key, user, ret);
+    ret->why = is_own || !user ? str_new("is not there")
+                               : str_printf("is not there, or %s may not read it", user);
+    ret->is_polled = !is_own;
     return 0;
 }
 
@@ -182,19 +175,14 @@ static int say(struct attempt *attempt, const struct look *look, struct error *e
     return tell_outcome(attempt, &outcome, TELL_SPEC, error);
 }
 
-/* What was begun of an earlier generation does not go on. */
-static int cancel_older(const struct run *run, struct error *error)
-{
-    bool is_said = run_says(run, "False", "DependencyNotReady");
-
-    return is_said || !run_last_attempted(run) ? 0 : run_supersede(run, NULL, error);
-}
-
 static int wait_for(struct attempt *attempt, const struct look *look,
                     struct reconcile_result *result, struct error *error)
 {
-    const struct spec_policy *policy = &attempt->run.policy;
-    int r = cancel_older(&attempt->run, error);
+    const struct run *run = &attempt->run;
+    const struct spec_policy *policy = &run->policy;
+    bool is_said = run_says(run, "False", "DependencyNotReady");
+    /* What was begun of an earlier generation does not go on. */
+    int r = is_said || !run_last_attempted(run) ? 0 : run_supersede(run, NULL, error);
 
     if (r >= 0)
         r = say(attempt, look, error);
@@ -206,13 +194,6 @@ static int wait_for(struct attempt *attempt, const struct look *look,
     return r < 0 ? r : 1;
 }
 
-/* It is not in force itself, or it was applied already. */
-static bool is_exempt(const struct run *run, const struct spec *spec)
-{
-    return !spec->n_awaited || run->hold.operation != RELEASE_APPLY ||
-           run_ready_generation_of(run->object) == run->subject.generation;
-}
-
 int dependencies_await(struct attempt *attempt, struct reconcile_result *result,
                        struct error *error)
 {
@@ -220,8 +201,11 @@ int dependencies_await(struct attempt *attempt, struct reconcile_result *result,
     struct look look = {.waits = BUF_INIT};
     int r = 0;
 
-    if (!attempt->spec || is_exempt(run, attempt->spec))
+    if (!attempt->spec || !attempt->spec->n_awaited)
         return 0;
+    if (run->hold.operation != RELEASE_APPLY ||
+        run_ready_generation_of(run->object) == run->subject.generation)
+        return 0; /* it is not in force itself, or it was applied already */
     desk_set_held(run->context->desk, &run->subject.key, true);
     r = look_at_all(run, attempt->spec, &look, error);
     if (r >= 0 && look.count)

@@ -65,16 +65,6 @@ static bool may_name(struct look *look, const struct run *run,
     return right.may;
 }
 
-static void add_name(struct look *look, const struct run *run,
-                     const struct desk_dependent *dependent)
-{
-    look->count++;
-    if (!is_own(run, dependent))
-        look->n_foreign++;
-    else if (look->count - look->n_foreign <= NAMED)
-        buf_printf(&look->names, "%s%s", look->names.length ? ", " : "", dependent->name);
-}
-
 static void look_at(struct look *look, const struct run *run,
                     const struct desk_dependent *dependent)
 {
@@ -82,10 +72,16 @@ static void look_at(struct look *look, const struct run *run,
 
     if (is_overdue)
         return;
-    if (!dependent->is_deleting)
+    if (!dependent->is_deleting) {
         look->is_unsure = look->is_unsure || deleting_for(run) < TOGETHER;
-    else if (is_own(run, dependent) || may_name(look, run, dependent))
-        add_name(look, run, dependent);
+    } else if (is_own(run, dependent)) {
+        look->count++;
+        if (look->count - look->n_foreign <= NAMED)
+            buf_printf(&look->names, "%s%s", look->names.length ? ", " : "", dependent->name);
+    } else if (may_name(look, run, dependent)) {
+        look->count++;
+        look->n_foreign++;
+    }
 }
 
 /* Once: at the first look at the deletion. */
@@ -126,18 +122,12 @@ static int say(struct run *run, const struct look *look, struct error *error)
     return run_write_status(run, &outcome, error);
 }
 
-static int64_t next_look(const struct run *run, const struct look *look)
-{
-    int64_t left = run->policy.timeout - deleting_for(run);
-
-    return look->n_foreign && left < run->policy.interval ? left : run->policy.interval;
-}
-
 int dependents_await(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
     struct look look = {.names = BUF_INIT};
     struct desk_dependents dependents;
+    int64_t after = run->policy.interval, left;
     int r = 0;
 
     desk_set_held(run->context->desk, &run->subject.key, true);
@@ -149,8 +139,11 @@ int dependents_await(struct attempt *attempt, struct reconcile_result *result, s
         r = say(run, &look, error);
     else if (!look.is_unsure)
         tell(run, &dependents);
+    left = run->policy.timeout - deleting_for(run);
+    if (look.n_foreign && left < after)
+        after = left;
     *result = (struct reconcile_result){.kind = RECONCILE_AFTER,
-                                        .after = look.is_unsure ? AGAIN : next_look(run, &look),
+                                        .after = look.is_unsure ? AGAIN : after,
                                         .priority = WORKQUEUE_CHANGE};
     r = r < 0 ? r : look.count || look.is_unsure;
     if (r == 0)

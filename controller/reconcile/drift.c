@@ -92,11 +92,3 @@ void drift_tell(const struct run *run)
     if (metrics)
         metric_add(metrics->drifts, 1, NULL);
 }
-
-const char *drift_mode_name(enum drift_mode mode)
-{
-    static const char *const names[] = {
-        [DRIFT_ENABLED] = "enabled", [DRIFT_WARN] = "warn", [DRIFT_DISABLED] = "disabled"};
-
-    return names[mode];
-}

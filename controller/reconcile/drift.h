@@ -16,6 +16,4 @@ char *drift_describe(const struct plan *plan);
 /* An event, a line of the log, and the metric, of run->drifted, unless the status says the same. */
 void drift_tell(const struct run *run);
 
-const char *drift_mode_name(enum drift_mode mode);
-
 #endif

@@ -8,13 +8,6 @@
 /* Ids in the message. */
 #define NAMED 3
 
-static bool is_exposed(const struct value *resource)
-{
-    const struct value *attributes = value_get(resource, "attributes");
-
-    return secret_ref_is_clear(attributes, "data") || secret_ref_is_clear(attributes, "stringData");
-}
-
 char *exposed_secrets(const struct value *resources)
 {
     _cleanup_buf_ struct buf ids = BUF_INIT;
@@ -22,10 +15,12 @@ char *exposed_secrets(const struct value *resources)
 
     for (size_t i = 0; value_is(resources, VALUE_ARRAY) && i < value_count(resources); i++) {
         const struct value *resource = value_at(resources, i);
+        const struct value *attributes = value_get(resource, "attributes");
         const char *id = value_get_string(resource, "id");
         _cleanup_free_ char *shown = id ? utf8_show(id) : NULL; /* only hints begin a line */
 
-        if (!is_exposed(resource))
+        if (!secret_ref_is_clear(attributes, "data") &&
+            !secret_ref_is_clear(attributes, "stringData"))
             continue;
         if (count++ < NAMED)
             buf_printf(&ids, "%s%s", count > 1 ? ", " : "", shown ? shown : "(no id)");

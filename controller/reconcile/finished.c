@@ -24,14 +24,6 @@ static int64_t ended_at(const struct value *object)
     return timestamp_parse(time ? time : metadata_of(object, "creationTimestamp"));
 }
 
-/* ms */
-static int64_t time_to_live(const struct reconcile_context *context, const struct value *object)
-{
-    int64_t seconds = value_int(value_path(object, "spec", "ttlSecondsAfterFinished", NULL), -1);
-
-    return seconds < 0 || seconds > INT32_MAX ? context->preview_ttl : seconds * 1000;
-}
-
 /* It names a Spec that did not exist. One that carries its own resources is planned all the same,
  * and has no generation of a Spec then. */
 static bool has_no_spec(const struct value *object)
@@ -72,8 +64,9 @@ static int delete_when_due(const struct reconcile_context *context, const struct
                            bool stays, struct cancel *cancel, struct reconcile_result *result,
                            struct error *error)
 {
-    int64_t now = context_now(context);
-    int64_t left = ended_at(object) + time_to_live(context, object) - now;
+    int64_t seconds = value_int(value_path(object, "spec", "ttlSecondsAfterFinished", NULL), -1);
+    int64_t lives = seconds < 0 || seconds > INT32_MAX ? context->preview_ttl : seconds * 1000;
+    int64_t left = ended_at(object) + lives - context_now(context);
 
     if (!stays || left <= 0)
         return delete_release(context, object, cancel, error);

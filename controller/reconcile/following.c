@@ -34,11 +34,6 @@ void following_begin(struct attempt *attempt, struct operation_config *config)
     config->followings = desk_follow(attempt->entry, context->runtimes, context->n_runtimes);
 }
 
-void following_end(struct attempt *attempt)
-{
-    desk_unfollow(attempt->entry);
-}
-
 /* ---- Settling ---- */
 
 /* What these name is read at each check. */
@@ -113,19 +108,15 @@ void following_settle(struct attempt *attempt, int64_t drift_wait)
         desk_set_rest(attempt->entry, &rest);
 }
 
-/* Whether each change of what it is read from, besides the Spec itself, is told. */
-static bool is_read_whole(const struct reconcile_context *context, const char *key)
-{
-    return source_watches_are_whole(context->source_watches, key) &&
-           source_watches_are_whole(context->secret_watches, key);
-}
-
 bool following_rests(const struct reconcile_context *context, const char *key,
                      struct reconcile_result *ret)
 {
+    /* Each change of what it is read from, besides the Spec itself, is told. */
+    bool is_read_whole = source_watches_are_whole(context->source_watches, key) &&
+                         source_watches_are_whole(context->secret_watches, key);
     int64_t after;
 
-    if (!desk_is_at_rest(context->desk, key, is_read_whole(context, key), &after))
+    if (!desk_is_at_rest(context->desk, key, is_read_whole, &after))
         return false;
     *ret = (struct reconcile_result){.kind = RECONCILE_AFTER, .after = after};
     return true;

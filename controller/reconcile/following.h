@@ -26,8 +26,6 @@ void following_begin(struct attempt *attempt, struct operation_config *config);
 void following_note(struct attempt *attempt);
 /* It ends well, and the Spec is Ready. drift_wait: ms for which drift is left as it is. */
 void following_settle(struct attempt *attempt, int64_t drift_wait);
-/* The Spec is not checked any more. */
-void following_end(struct attempt *attempt);
 
 /* For a key: there is nothing to do, and *ret says when to look again. */
 bool following_rests(const struct reconcile_context *context, const char *key,

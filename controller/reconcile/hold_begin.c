@@ -262,18 +262,15 @@ static int answer(struct attempt *attempt, const struct request *request, struct
 
 /* ---- Before an apply ---- */
 
-/* Not StateLost of single resources. */
-static bool was_held(const struct run *run)
-{
-    return run_says(run, "False", "RolledBack") || run_says(run, "False", "Destroyed") ||
-           (run_says(run, "False", "StateLost") && !recall_holds_resources(run));
-}
-
 /* The Spec was held, by its status, and State does not know of it: State is gone, and was the only
  * one to know. To apply the Spec now could bring back what was rolled back. */
 static int check_state_lost(const struct run *run, struct error *error)
 {
-    if (!was_held(run))
+    /* Not StateLost of single resources. */
+    bool was_held = run_says(run, "False", "RolledBack") || run_says(run, "False", "Destroyed") ||
+                    (run_says(run, "False", "StateLost") && !recall_holds_resources(run));
+
+    if (!was_held)
         return 0;
     return err_set(error, ERR_CORRUPT, "StateLost",
                    "the Spec was rolled back or destroyed, and State, which has what is in "
@@ -321,7 +318,7 @@ int hold_remediate(struct attempt *attempt, const char *cause, struct error *err
     /* What fails now may have succeeded before: it would be applied again, and be held then. */
     if (r < 0 || !last || str_equal(last->spec_digest, run->spec_digest))
         return r < 0 ? r : 1;
-    r = hold_take_revision(run, last, &hold, error);
+    r = hold_take_revision(run, last, &hold, NULL, error);
     if (r)
         return r;
     hold.cause = str_new(cause);

@@ -58,9 +58,8 @@ static int read_source(const struct run *run, const struct release *release,
     return 0;
 }
 
-/* Likewise. */
-static int take(const struct run *run, const struct release *release, struct hold *hold,
-                struct error *refusal, struct error *error)
+int hold_take_revision(const struct run *run, const struct release *release, struct hold *hold,
+                       struct error *refusal, struct error *error)
 {
     _cleanup_value_ const struct value *source = NULL;
     int r = read_source(run, release, &source, refusal, error);
@@ -72,14 +71,6 @@ static int take(const struct run *run, const struct release *release, struct hol
     hold->to_revision = release->revision;
     hold->spec_digest = str_new(release->spec_digest);
     return 0;
-}
-
-int hold_take_revision(const struct run *run, const struct release *release, struct hold *hold,
-                       struct error *error)
-{
-    struct error refusal = {0};
-
-    return take(run, release, hold, &refusal, error);
 }
 
 static void refuse_revision(const struct run *run, int64_t revision,
@@ -123,30 +114,24 @@ static int find_before(const struct run *run, const char *in_force,
     return 0;
 }
 
-/* The digest of the Spec that is in force; "": none is. */
-static void digest_in_force(const struct run *run, const struct hold *hold, char ret[HASH_HEX_SIZE])
-{
-    if (hold_is_in_force(hold, run->uid, run->subject.generation, run->sources_digest))
-        str_copy(ret, HASH_HEX_SIZE, hold->spec_digest ? hold->spec_digest : "");
-    else
-        recorded_digest(run->context, run_source(run), ret);
-}
-
 int hold_choose_revision(const struct run *run, int64_t asked, const struct hold *now,
                          const struct release_revisions *revisions, struct hold *next,
                          struct error *refusal, struct error *error)
 {
     _cleanup_(release_free_p) struct release *release = NULL;
-    char in_force[HASH_HEX_SIZE];
+    char in_force[HASH_HEX_SIZE]; /* "": none is */
     int r;
 
-    digest_in_force(run, now, in_force);
+    if (hold_is_in_force(now, run->uid, run->subject.generation, run->sources_digest))
+        str_copy(in_force, HASH_HEX_SIZE, now->spec_digest ? now->spec_digest : "");
+    else
+        recorded_digest(run->context, run_source(run), in_force);
     if (asked)
         r = releases_load(run->context, &run->subject, asked, run->cancel, &release, error);
     else
         r = find_before(run, in_force, revisions, &release, error);
     if (r >= 0)
-        r = take(run, release, next, refusal, error);
+        r = hold_take_revision(run, release, next, refusal, error);
     if (r > 0 && !refusal->code)
         refuse_revision(run, asked, revisions, refusal);
     return r;

@@ -8,9 +8,9 @@
 
 /* Sets to_revision and spec_digest of *hold to those of the Release, and keeps its recorded Spec as
  * a document as long as the hold is in force. 1: it cannot be rolled back to; also if release is
- * NULL. */
+ * NULL. *refusal (or NULL): why, if it is there. */
 int hold_take_revision(const struct run *run, const struct release *release, struct hold *hold,
-                       struct error *error);
+                       struct error *refusal, struct error *error);
 
 /* The same for the revision that a person asked for; 0: the newest that succeeded with another Spec
  * than the one in force. now: the hold that is in force, or an empty one. 1: there is none, and

@@ -104,40 +104,35 @@ int plans_keep(const struct reconcile_context *context, const struct document_na
 {
     struct document document = DOCUMENT_INIT;
     struct store_file *file = NULL;
-    struct error problem = {0};
-    int r = value_compress(plan, &document.open, &problem);
+    int r = value_compress(plan, &document.open, error);
 
     if (r >= 0)
-        r = context->store->ops->open(context->store, name, STORE_WRITE, call, &file, &problem);
+        r = context->store->ops->open(context->store, name, STORE_WRITE, call, &file, error);
     if (r >= 0) {
         desk_note_document(context->desk, name);
-        r = write(file, &document, call, &problem);
+        r = write(file, &document, call, error);
     }
     context->store->ops->close(file);
     document_done(&document);
-    if (r < 0) {
-        err_wrap(&problem, "keeping the plan of Release %s/%s", name->spec.namespace_name,
-                 name->item);
-        return err_copy(error, &problem);
-    }
-    *ret_place = context->store->ops->describe(context->store, name);
-    return 0;
+    if (r < 0)
+        err_wrap(error, "keeping the plan of Release %s/%s", name->spec.namespace_name, name->item);
+    else
+        *ret_place = context->store->ops->describe(context->store, name);
+    return r;
 }
 
 int plans_load(const struct reconcile_context *context, const struct document_name *name,
                const struct store_call *call, const struct value **ret, struct error *error)
 {
     struct document document = DOCUMENT_INIT;
-    struct error problem = {0};
-    int r = store_load(context->store, name, call, &document, &problem);
+    int r = store_load(context->store, name, call, &document, error);
 
     if (r >= 0)
-        r = value_expand(document.open.data, document.open.length, ret, &problem);
+        r = value_expand(document.open.data, document.open.length, ret, error);
+    if (r < 0)
+        err_wrap(error, "reading the plan of Release %s/%s", name->spec.namespace_name, name->item);
     document_done(&document);
-    if (r >= 0)
-        return 0;
-    err_wrap(&problem, "reading the plan of Release %s/%s", name->spec.namespace_name, name->item);
-    return err_copy(error, &problem);
+    return r;
 }
 
 /* ---- Dropping ---- */
@@ -148,15 +143,13 @@ static int drop(const struct reconcile_context *context, const char *namespace_n
 {
     const struct document_name name = {
         document->kind, {namespace_name, document->spec}, document->release};
-    struct error problem = {0};
-    int r = store_drop(context->store, &name, call, &problem);
+    int r = store_drop(context->store, &name, call, error);
 
-    if (r >= 0) {
+    if (r >= 0)
         desk_forget_document(context->desk, &name);
-        return 0;
-    }
-    err_wrap(&problem, "removing the plan of Release %s/%s", namespace_name, document->release);
-    return err_copy(error, &problem);
+    else
+        err_wrap(error, "removing the plan of Release %s/%s", namespace_name, document->release);
+    return r;
 }
 
 int plans_drop_approvals(const struct reconcile_context *context, const struct spec_key *spec,

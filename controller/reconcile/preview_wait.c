@@ -16,14 +16,6 @@ bool preview_waits_for_place(struct attempt *attempt, struct reconcile_result *r
 
 /* ---- Saying so ---- */
 
-/* Or what it says is better to know: why it could not be planned the last time. */
-static bool says_already(const struct attempt *attempt, const char *message)
-{
-
-    return attempt->release->phase > PHASE_GENERATING ||
-           str_equal(release_message(attempt->release), message);
-}
-
 static int say(struct attempt *attempt, const char *message, const char *summary,
                struct error *error)
 {
@@ -40,7 +32,9 @@ static int wait_for(struct attempt *attempt, int64_t since, int64_t look, const 
                     const char *summary, struct reconcile_result *result, struct error *error)
 {
     int64_t due = since + PROGRESS_QUIET, left = due - attempt_now(attempt);
-    bool is_said = says_already(attempt, message);
+    /* Or what it says is better to know: why it could not be planned the last time. */
+    bool is_said = attempt->release->phase > PHASE_GENERATING ||
+                   str_equal(release_message(attempt->release), message);
     int r = 0;
 
     if (!is_said && left <= 0) {

@@ -37,15 +37,6 @@ static int64_t unfinished_of(const struct attempt *attempt)
                : 0;
 }
 
-/* State has been saved since the status was written. */
-static bool lacks_unfinished(const struct attempt *attempt)
-{
-    int64_t unfinished = unfinished_of(attempt);
-
-    return words[attempt->run.log.operation].working && unfinished &&
-           run_unfinished(&attempt->run) != unfinished;
-}
-
 /* Whether the Release tells, while it goes on, what became of each resource: not where that would
  * be a large write again and again. */
 static bool tells_results(const struct attempt *attempt)
@@ -92,13 +83,6 @@ static int write_progress(struct attempt *attempt, struct outcome *outcome, bool
     if (r >= 0 && outcome->spec_message)
         attempt->progress.is_untold = is_count;
     return r;
-}
-
-static size_t count_ended(struct attempt *attempt)
-{
-    struct operation_progress progress = operation_progress(attempt->operation);
-
-    return progress.done + progress.failed;
 }
 
 /* "41 of 60 done, 2 failed", which is about to be said. */
@@ -227,9 +211,13 @@ static int report_phase(struct attempt *attempt, bool is_working, int64_t *ret_n
     int64_t due =
         progress->said ? progress->said + PROGRESS_AGAIN : progress->begun + PROGRESS_QUIET;
     bool is_news = progress->what < (is_working ? SAID_WORKING : SAID_PLANNING);
+    int64_t unfinished = is_working ? unfinished_of(attempt) : 0;
+    /* State has been saved since the status was written. */
+    bool is_behind = words[attempt->run.log.operation].working && unfinished &&
+                     run_unfinished(&attempt->run) != unfinished;
     int r;
 
-    if (!is_news && !(is_working && lacks_unfinished(attempt)))
+    if (!is_news && !is_behind)
         return 0;
     if (attempt_now(attempt) < due) {
         *ret_next = due;
@@ -315,7 +303,9 @@ static int report_done(struct attempt *attempt, int64_t *ret_next, struct error 
     if (!progress->counted_at || !words[attempt->run.log.operation].working)
         return 0;
     if (attempt_now(attempt) >= due) {
-        if (count_ended(attempt) != progress->counted)
+        struct operation_progress now = operation_progress(attempt->operation);
+
+        if (now.done + now.failed != progress->counted)
             r = say_counts(attempt, error);
         due = attempt_now(attempt) + PROGRESS_FIRST;
     }

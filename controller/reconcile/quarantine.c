@@ -8,6 +8,7 @@
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "engine/value/json.h"
 
 #define CAREFUL_TIME    1800000 /* ms without a death until nothing is recorded any more */
@@ -310,7 +311,7 @@ void quarantine_forget_absent(struct quarantine *quarantine,
 
     if (!quarantine)
         return;
-    pthread_mutex_lock(&quarantine->lock);
+    LOCKED(&quarantine->lock);
     suspects = &quarantine->suspects;
     for (struct strmap_entry *e = NULL; (e = strmap_next(&suspects->by_key, e));) {
         struct suspect *suspect = e->value;
@@ -318,7 +319,6 @@ void quarantine_forget_absent(struct quarantine *quarantine,
         if (suspect->phase == SUSPECT_WAITS && !is_there(arg, suspect->key))
             remove_key(quarantine, suspect);
     }
-    pthread_mutex_unlock(&quarantine->lock);
 }
 
 /* With the lock. Others come first. */
@@ -336,31 +336,31 @@ static bool is_its_turn(struct quarantine *quarantine, struct suspect *suspect)
 int64_t quarantine_wait(struct quarantine *quarantine, const char *key)
 {
     struct suspect *suspect;
-    int64_t after = 0;
 
     if (!quarantine)
         return 0;
-    pthread_mutex_lock(&quarantine->lock);
+    LOCKED(&quarantine->lock);
     suspect = suspects_find(&quarantine->suspects, key);
-    if (suspect && suspect->phase == SUSPECT_WAITS && suspect->deaths < QUARANTINE_DEATHS) {
-        suspect->is_wanted = true;
-        if (is_its_turn(quarantine, suspect)) {
-            suspect->begun_at = now(quarantine);
-            quarantine->suspects.turn = suspect;
-        } else {
-            after = ASK_INTERVAL;
-        }
-    }
-    pthread_mutex_unlock(&quarantine->lock);
-    return after;
+    if (!suspect || suspect->phase != SUSPECT_WAITS || suspect->deaths >= QUARANTINE_DEATHS)
+        return 0;
+    suspect->is_wanted = true;
+    if (!is_its_turn(quarantine, suspect))
+        return ASK_INTERVAL;
+    suspect->begun_at = now(quarantine);
+    quarantine->suspects.turn = suspect;
+    return 0;
 }
 
-/* With the lock. False: it is to be held. */
-static bool enter(struct quarantine *quarantine, const char *key, bool was_held)
+bool quarantine_enter(struct quarantine *quarantine, const char *key, bool was_held)
 {
-    struct suspects *suspects = &quarantine->suspects;
-    struct suspect *suspect = suspects_find(suspects, key);
+    struct suspects *suspects;
+    struct suspect *suspect;
 
+    if (!quarantine)
+        return true;
+    LOCKED(&quarantine->lock);
+    suspects = &quarantine->suspects;
+    suspect = suspects_find(suspects, key);
     if (suspect && suspect->deaths >= QUARANTINE_DEATHS)
         return false;
     if (!suspect && quarantine->is_known && (quarantine->is_careful || was_held))
@@ -375,25 +375,13 @@ static bool enter(struct quarantine *quarantine, const char *key, bool was_held)
     return true;
 }
 
-bool quarantine_enter(struct quarantine *quarantine, const char *key, bool was_held)
-{
-    bool result;
-
-    if (!quarantine)
-        return true;
-    pthread_mutex_lock(&quarantine->lock);
-    result = enter(quarantine, key, was_held);
-    pthread_mutex_unlock(&quarantine->lock);
-    return result;
-}
-
 void quarantine_leave(struct quarantine *quarantine, const char *key, bool has_ended)
 {
     struct suspect *suspect;
 
     if (!quarantine)
         return;
-    pthread_mutex_lock(&quarantine->lock);
+    LOCKED(&quarantine->lock);
     suspect = suspects_find(&quarantine->suspects, key);
     /* As long as that is recorded at all; one that was held is recorded for one operation. */
     if (has_ended || !suspect || !suspect->deaths || !quarantine->is_careful) {
@@ -402,14 +390,12 @@ void quarantine_leave(struct quarantine *quarantine, const char *key, bool has_e
         quarantine->changes += suspect->phase != SUSPECT_WAITS;
         suspects_stand_down(&quarantine->suspects, suspect);
     }
-    pthread_mutex_unlock(&quarantine->lock);
 }
 
 void quarantine_forget(struct quarantine *quarantine, const char *key)
 {
     if (!quarantine)
         return;
-    pthread_mutex_lock(&quarantine->lock);
+    LOCKED(&quarantine->lock);
     remove_key(quarantine, suspects_find(&quarantine->suspects, key));
-    pthread_mutex_unlock(&quarantine->lock);
 }

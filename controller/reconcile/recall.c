@@ -30,13 +30,6 @@ static const struct value *inventory_of(const struct run *run)
     return value_path(status_of(run), "inventory", "entries", NULL);
 }
 
-static bool is_inventory_whole(const struct run *run)
-{
-    const struct value *inventory = value_get(status_of(run), "inventory");
-
-    return inventory && !number_at(run, "inventory", "omitted");
-}
-
 bool recall_is_recorded(const struct reconcile_context *context, const char *type)
 {
     const struct runtime *runtime = context_runtime(context, type);
@@ -192,7 +185,8 @@ int recall_read(const struct run *run, struct ledger *ledger, bool is_first, str
     bool has_failed_since = run_last_attempted(run) > begun && misses_recorded(run, ledger);
     bool is_behind =
         is_stored ? !recall_is_whole(run, ledger) || has_failed_since : names_objects(run);
-    bool is_whole = is_inventory_whole(run) && !is_unfinished;
+    bool is_whole = value_get(status_of(run), "inventory") &&
+                    !number_at(run, "inventory", "omitted") && !is_unfinished;
     int64_t revision = later(run_last_applied(run), is_unfinished ? run_unfinished(run) : 0);
     int r;
 

@@ -11,13 +11,6 @@ char *reconcile_suspect(enum desk_kind kind, const struct attempt *attempt)
                       desk_key(attempt->entry, NULL));
 }
 
-/* An attempt that was under way has nothing more after a reconcile that gave `r` and `result`.
- * True: it came to its end. False: it goes on later, or is tried again. */
-static bool came_to_end(int r, const struct reconcile_result *result)
-{
-    return r >= 0 && (result->kind == RECONCILE_DONE || result->kind == RECONCILE_AFTER);
-}
-
 static int advance(const struct reconcile_context *context, const struct reconcile_kind *kind,
                    struct attempt *attempt, struct cancel *cancel, struct reconcile_result *result,
                    struct error *error)
@@ -32,18 +25,12 @@ static int advance(const struct reconcile_context *context, const struct reconci
         return 0;
     }
     r = kind->advance(attempt, context, cancel, result, error);
+    /* It has nothing more: it came to its end, or goes on later, or is tried again. */
     if (!attempt->operation && !attempt->sources)
-        quarantine_leave(context->quarantine, key, was_under_way && came_to_end(r, result));
+        quarantine_leave(context->quarantine, key,
+                         was_under_way && r >= 0 &&
+                             (result->kind == RECONCILE_DONE || result->kind == RECONCILE_AFTER));
     return r;
-}
-
-/* A conflict, or an API server that does not answer, is a matter of course. */
-static void log_failure(const struct reconcile_kind *kind, const struct attempt *attempt,
-                        const struct error *error)
-{
-    (err_is_transient(error->code) ? log_warn : log_error)(
-        kind->failure, "namespace", attempt->object.namespace_name, kind->label,
-        attempt->object.name, "reason", error->reason, "error", error->message, NULL);
 }
 
 struct reconcile_result reconcile_key(const struct reconcile_context *context,
@@ -61,7 +48,10 @@ struct reconcile_result reconcile_key(const struct reconcile_context *context,
     if (r == ERR_CANCELLED) { /* a newer generation is on its way */
         result = (struct reconcile_result){.kind = RECONCILE_DONE};
     } else if (r < 0) {
-        log_failure(kind, attempt, &error);
+        /* A conflict, or an API server that does not answer, is a matter of course. */
+        (err_is_transient(error.code) ? log_warn : log_error)(
+            kind->failure, "namespace", attempt->object.namespace_name, kind->label,
+            attempt->object.name, "reason", error.reason, "error", error.message, NULL);
         result = (struct reconcile_result){.kind = RECONCILE_RETRY};
     }
     if (r >= 0 || r == ERR_CANCELLED)

@@ -74,17 +74,6 @@ static const struct value *with(const struct value *object, const struct value *
 
 /* ---- What may be shown ---- */
 
-/* As its runtime says: others do not know which values of a resource are secret. */
-static enum runtime_exposure exposure_of(const struct reconcile_context *context,
-                                         const struct value *resource, const char *namespace_name)
-{
-    const struct runtime *runtime = context_runtime(context, value_get_string(resource, "type"));
-
-    return runtime && runtime->ops->exposure
-               ? runtime->ops->exposure(value_get(resource, "attributes"), namespace_name)
-               : EXPOSURE_SECRET;
-}
-
 /* The least that any of the content has. A context may have credentials. */
 static enum runtime_exposure least_exposure(const struct reconcile_context *context,
                                             const struct value *object, const struct value *content)
@@ -97,7 +86,14 @@ static enum runtime_exposure least_exposure(const struct reconcile_context *cont
         value_get(content, fields[2]))
         return EXPOSURE_SECRET;
     for (size_t i = 0; i < value_count(resources); i++) {
-        enum runtime_exposure one = exposure_of(context, value_at(resources, i), namespace_name);
+        const struct value *resource = value_at(resources, i);
+        const struct runtime *runtime =
+            context_runtime(context, value_get_string(resource, "type"));
+        /* As its runtime says: others do not know which values of a resource are secret. */
+        enum runtime_exposure one =
+            runtime && runtime->ops->exposure
+                ? runtime->ops->exposure(value_get(resource, "attributes"), namespace_name)
+                : EXPOSURE_SECRET;
 
         least = one < least ? one : least;
     }
@@ -212,16 +208,14 @@ int recorded_apply(const struct reconcile_context *context, const struct spec_ke
                    struct cancel *cancel, const struct value **ret, struct error *error)
 {
     _cleanup_value_ const struct value *content = NULL;
-    struct error problem = {0};
-    int r = resources ? check_resources(context, object, digest, resources, &content, &problem)
-                      : read_document(context, spec, digest, cancel, &content, &problem);
+    int r = resources ? check_resources(context, object, digest, resources, &content, error)
+                      : read_document(context, spec, digest, cancel, &content, error);
 
-    if (r >= 0) {
+    if (r >= 0)
         *ret = with(object, content);
-        return 0;
-    }
-    err_wrap(&problem, "reading the Spec of an earlier revision");
-    return err_copy(error, &problem);
+    else
+        err_wrap(error, "reading the Spec of an earlier revision");
+    return r;
 }
 
 /* ---- Removing ---- */
@@ -231,14 +225,12 @@ int recorded_drop(const struct reconcile_context *context, const struct spec_key
 {
     const struct store_call call = context_call(context, NULL);
     const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
-    struct error problem = {0};
-    int r = store_drop(context->store, &name, &call, &problem);
+    int r = store_drop(context->store, &name, &call, error);
 
     desk_note_recorded(context->desk, spec, NULL);
-    if (r >= 0)
-        return 0;
-    err_wrap(&problem, "removing the recorded Spec of an earlier revision");
-    return err_copy(error, &problem);
+    if (r < 0)
+        err_wrap(error, "removing the recorded Spec of an earlier revision");
+    return r;
 }
 
 struct digests {

@@ -10,25 +10,21 @@
 
 #define WITHDRAWN "Withdrawn" /* a reason */
 
-/* "rejected by alice: too risky" */
-static char *describe(const struct release_rejection *rejection)
-{
-    return str_printf("rejected%s%s%s%s", rejection->approver ? " by " : "",
-                      rejection->approver ? rejection->approver : "", rejection->reason ? ": " : "",
-                      rejection->reason ? rejection->reason : "");
-}
-
 /* ---- The Release that waits ---- */
 
 static int end_rejected(struct attempt *attempt, struct error *error)
 {
     struct release *release = attempt->release;
-    _cleanup_free_ char *why = NULL;
+    const struct release_rejection *rejection;
+    _cleanup_free_ char *why = NULL; /* "rejected by alice: too risky" */
     int r;
 
     if (!release || release->phase != PHASE_AWAITING_APPROVAL || !release->rejection.is_rejected)
         return 0;
-    why = describe(&release->rejection);
+    rejection = &release->rejection;
+    why = str_printf("rejected%s%s%s%s", rejection->approver ? " by " : "",
+                     rejection->approver ? rejection->approver : "", rejection->reason ? ": " : "",
+                     rejection->reason ? rejection->reason : "");
     r = run_cancel_release_as(&attempt->run, release, RELEASE_REJECTED, why, error);
     if (r < 0)
         return r;

@@ -92,15 +92,6 @@ static int show(struct attempt *attempt, const struct plan *plan, struct error *
     return end(attempt, &outcome, error);
 }
 
-static int refuse(struct attempt *attempt, struct error *error)
-{
-    struct error refusal = {0};
-
-    err_set(&refusal, ERR_INVALID, "InvalidRelease",
-            "people request a Preview, a Rollback or a Destroy; a Spec is applied when it changes");
-    return fail(attempt, &refusal, error);
-}
-
 /* The Spec of that name is reconciled. */
 static void request_spec(const struct attempt *attempt, const char *spec)
 {
@@ -214,17 +205,6 @@ static int attend_record(const struct attempt *attempt, const struct value *obje
     return 0;
 }
 
-/* A Release that our readers refuse can get a status all the same. *problem says why. */
-static int load_unreadable(struct attempt *attempt, const struct value **ret, struct error *problem,
-                           struct error *error)
-{
-    const struct kube_ref ref = api_release_ref(&attempt->object, NULL);
-    struct error why = *problem;
-
-    api_refuse_unreadable("Release", &why, problem);
-    return api_get_metadata(attempt->run.context, ref, attempt->run.cancel, ret, error);
-}
-
 /* The Release; none if there is nothing to do for it but to delete it some time. *problem: it is to
  * be refused. */
 static int load_release(struct attempt *attempt, struct reconcile_result *result,
@@ -242,8 +222,12 @@ static int load_release(struct attempt *attempt, struct reconcile_result *result
     }
     if (r < 0 && !api_is_unreadable(problem))
         return err_copy(error, problem);
-    if (r < 0)
-        r = load_unreadable(attempt, &object, problem, error);
+    if (r < 0) { /* it can get a status all the same */
+        struct error why = *problem;
+
+        api_refuse_unreadable("Release", &why, problem);
+        r = api_get_metadata(context, api_release_ref(key, NULL), cancel, &object, error);
+    }
     if (r == 0)
         r = desk_check_answer(attempt->entry, object, error);
     if (r < 0)
@@ -280,6 +264,15 @@ static bool has_own_resources(const struct attempt *attempt)
     return value_get(fields, "resources") || value_count(value_get(fields, "resourcesFrom"));
 }
 
+static void set_spec(const struct value **object, const struct value *taken)
+{
+    const struct value *next = value_with(*object, "spec", taken);
+
+    value_unref(taken);
+    value_unref(*object);
+    *object = next;
+}
+
 /* The Spec as it would be with what the Release carries: its resources and sources are in the place
  * of the Spec's own. It may not be stored: there is no uid then, and State has nothing of it. */
 static const struct value *with_own_resources(const struct attempt *attempt,
@@ -296,24 +289,14 @@ static const struct value *with_own_resources(const struct attempt *attempt,
 
     for (size_t i = 0; i < ARRAY_SIZE(carried); i++) {
         const struct value *field = value_get(attempt->release->spec, carried[i]);
-        const struct value *before = value_get(object, "spec"), *next;
-        _cleanup_value_ const struct value *fields = NULL;
+        const struct value *before = value_get(object, "spec");
 
-        if (!field && (!value_get(before, carried[i]) || str_equal(carried[i], ACCOUNT)))
-            continue;
-        fields = field ? value_with(before, carried[i], field) : value_without(before, carried[i]);
-        next = value_with(object, "spec", fields);
-        value_unref(object);
-        object = next;
+        if (field || (value_get(before, carried[i]) && !str_equal(carried[i], ACCOUNT)))
+            set_spec(&object, field ? value_with(before, carried[i], field)
+                                    : value_without(before, carried[i]));
     }
-    if (policies) {
-        _cleanup_value_ const struct value *fields =
-            preview_with_policies(value_get(object, "spec"), policies);
-        const struct value *next = value_with(object, "spec", fields);
-
-        value_unref(object);
-        object = next;
-    }
+    if (policies)
+        set_spec(&object, preview_with_policies(value_get(object, "spec"), policies));
     return object;
 }
 
@@ -411,14 +394,6 @@ static int begin_plan(struct attempt *attempt, struct error *error)
     return r;
 }
 
-/* The Release is read again when they are there. */
-static int wait_for_sources(struct attempt *attempt, struct reconcile_result *result)
-{
-    release_free(TAKE(attempt->release));
-    *result = (struct reconcile_result){.kind = RECONCILE_WAITING};
-    return 0;
-}
-
 static int begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -443,8 +418,12 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     operation_log_release(run, attempt->release);
     if (problem.code)
         return fail(attempt, &problem, error);
-    if (attempt->release->operation == RELEASE_APPLY)
-        return refuse(attempt, error);
+    if (attempt->release->operation == RELEASE_APPLY) {
+        err_set(
+            &problem, ERR_INVALID, "InvalidRelease",
+            "people request a Preview, a Rollback or a Destroy; a Spec is applied when it changes");
+        return fail(attempt, &problem, error);
+    }
     if (attempt->release->operation != RELEASE_PREVIEW)
         return hand_over(attempt, result);
     if (!attempt_reserve_preview(attempt, run->subject.key.name))
@@ -453,8 +432,11 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
     if (r)
         return r < 0 ? r : 0;
     r = begin_plan(attempt, &problem);
-    if (r == SOURCES_UNDER_WAY)
-        return wait_for_sources(attempt, result);
+    if (r == SOURCES_UNDER_WAY) { /* the Release is read again when they are there */
+        release_free(TAKE(attempt->release));
+        *result = (struct reconcile_result){.kind = RECONCILE_WAITING};
+        return 0;
+    }
     if (r > 0)
         return preview_wait_for_memory(attempt, result, error);
     return r < 0 ? fail(attempt, &problem, error) : 0;

@@ -167,14 +167,12 @@ int releases_list(const struct reconcile_context *context, const struct release_
                   struct cancel *cancel, struct release_revisions *ret, struct error *error)
 {
     const struct store_call call = context_call(context, cancel);
-    struct error problem = {0};
     int r =
-        context->history->ops->list(context->history, &subject->key, on_head, ret, &call, &problem);
+        context->history->ops->list(context->history, &subject->key, on_head, ret, &call, error);
 
-    if (r >= 0)
-        return 0;
-    err_wrap(&problem, "looking for Releases");
-    return err_copy(error, &problem);
+    if (r < 0)
+        err_wrap(error, "looking for Releases");
+    return r;
 }
 
 int releases_find(const struct reconcile_context *context, const struct release_subject *subject,
@@ -302,8 +300,7 @@ static const struct value *status_with_phase(const struct release_subject *subje
 {
     const struct value *status = value_ref(release->status);
 
-    if (!value_get(status, "createTime"))
-        set(&status, "createTime", value_pack("s", now));
+    set_first(&status, "createTime", now);
     set(&status, "modifiedTime", value_pack("s", now));
     set_first(&status, "project", subject->project);
     set_first(&status, "stack", subject->stack);
@@ -455,15 +452,6 @@ static int write_status(const struct reconcile_context *context,
     return 0;
 }
 
-static int check_order(const struct release *release, enum release_phase phase, struct error *error)
-{
-    if (phase == release->phase ||
-        release_phase_may_follow(release->operation, release->phase, phase))
-        return 0;
-    return err_set(error, ERR_INTERNAL, "PhaseOrder", "Release %s cannot go from \"%s\" to \"%s\"",
-                   release->name, release_phase_name(release->phase), release_phase_name(phase));
-}
-
 /* A Release that has ended is not Reconciling any more, although its Spec may be. */
 static const struct value *make_conditions(const struct release *release,
                                            const struct outcome *outcome, int64_t now)
@@ -499,24 +487,8 @@ static const struct value *plan_value(const struct outcome *outcome)
 
 static const struct value *approval_value(const struct release_approval *approval)
 {
-    const struct value *value = value_pack("{s:s}", "plan", approval->plan);
-
-    if (approval->approver)
-        set(&value, "approver", value_pack("s", approval->approver));
-    if (approval->manager)
-        set(&value, "manager", value_pack("s", approval->manager));
-    if (approval->time)
-        set(&value, "time", value_pack("s", approval->time));
-    return value;
-}
-
-/* Whether the status gets what is planned for each resource: it is over, or a person is to decide;
- * and, of what is carried out, the first plan. After a restart there is another one, without the
- * fields of what is done. */
-static bool shows_all(const struct release *release, enum release_phase phase)
-{
-    return release_phase_is_terminal(phase) || phase == PHASE_AWAITING_APPROVAL ||
-           !value_get(release->status, "results");
+    return value_pack("{s:s, s:s?, s:s?, s:s?}", "plan", approval->plan, "approver",
+                      approval->approver, "manager", approval->manager, "time", approval->time);
 }
 
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
@@ -526,13 +498,16 @@ int release_write(const struct reconcile_context *context, const struct release_
     int64_t now = context_now(context);
     const struct value *status;
     char time[TIMESTAMP_SIZE];
+    bool shows_all;
     int r;
 
     if (!release || release_phase_is_terminal(release->phase))
         return 0;
-    r = check_order(release, outcome->phase, error);
-    if (r < 0)
-        return r;
+    if (outcome->phase != release->phase &&
+        !release_phase_may_follow(release->operation, release->phase, outcome->phase))
+        return err_set(error, ERR_INTERNAL, "PhaseOrder",
+                       "Release %s cannot go from \"%s\" to \"%s\"", release->name,
+                       release_phase_name(release->phase), release_phase_name(outcome->phase));
     timestamp_format(now, time);
     status = status_with_phase(subject, release, outcome->phase, time);
     if (outcome->approval)
@@ -540,7 +515,12 @@ int release_write(const struct reconcile_context *context, const struct release_
     /* An approved plan stays as it was shown, though part of it is done when it is planned anew. */
     if (plan && !(outcome->approval && value_get(status, "plan")))
         set(&status, "plan", plan_value(outcome));
-    if (outcome->results || (plan && shows_all(release, outcome->phase)))
+    /* The status gets what is planned for each resource if it is over, or a person is to decide;
+     * and, of what is carried out, the first plan. After a restart there is another one, without
+     * the fields of what is done. */
+    shows_all = release_phase_is_terminal(outcome->phase) ||
+                outcome->phase == PHASE_AWAITING_APPROVAL || !value_get(release->status, "results");
+    if (outcome->results || (plan && shows_all))
         set_results(context, subject, release, outcome, &status);
     if (outcome->results)
         set(&status, "counts", report_counts(outcome->results));

@@ -24,15 +24,6 @@ const struct value *report_plan(const struct plan *plan, const char *digest)
                       (int)sum.unchanged, "read", read);
 }
 
-/* Ids and types are texts of tenants, which administrators read. */
-static void add_shown(struct value_builder *b, const char *key, const char *text)
-{
-    _cleanup_free_ char *shown = utf8_show(text);
-
-    value_key(b, key);
-    value_add_string(b, shown);
-}
-
 static bool has_failed(const struct operation_result *result)
 {
     return result->status == RESULT_FAILED || result->status == RESULT_TIMED_OUT;
@@ -64,13 +55,13 @@ static const struct value *resources(size_t total, size_t ready, const struct va
 
 static void add_failed(struct value_builder *b, const struct operation_result *result)
 {
-    value_begin_object(b);
-    add_shown(b, "id", result->change->id);
-    value_key(b, "reason");
-    value_add_string(b, result->error ? result->error->reason : "Pending");
-    value_key(b, "message");
-    value_add_string(b, result->error ? result->error->message : "not done yet");
-    value_end_object(b);
+    _cleanup_free_ char *id =
+        utf8_show(result->change->id); /* a tenant's text, for administrators */
+    _cleanup_value_ const struct value *failed = value_pack(
+        "{s:s, s:s, s:s}", "id", id, "reason", result->error ? result->error->reason : "Pending",
+        "message", result->error ? result->error->message : "not done yet");
+
+    value_add(b, failed);
 }
 
 /* A resource may have several objects, while one makes room for another; its id is listed once. */
@@ -108,7 +99,7 @@ const struct value *report_resources(const struct operation_results *results)
         add_failed(b, result);
     }
     value_end_array(b);
-    value_builder_finish(b, &failed, NULL);
+    failed = value_finish(b);
     return resources(total, ready, failed, omitted);
 }
 

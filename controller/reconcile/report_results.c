@@ -91,24 +91,20 @@ static const char *find_note(const struct entry *entry)
     return is_done && entry->action == PLAN_CREATE ? NULL : change->reason; /* it was tried now */
 }
 
-static size_t count_fields(const struct diff *diff)
-{
-    if (!diff)
-        return 0;
-    return diff->total > diff->n_fields ? diff->total : diff->n_fields;
-}
-
-/* The fields are counted; entry_list_fields() lists them. */
+/* The fields are counted; make_entry() lists them. */
 static void entry_init(const struct report_source *source, size_t i, const struct strmap *earlier,
                        struct entry *ret)
 {
     const struct operation_result *result = source->results ? &source->results->items[i] : NULL;
     const struct plan_change *change = result ? result->change : &source->plan->changes[i];
+    const struct diff *diff = change->diff;
 
     *ret = (struct entry){.change = change,
                           .result = result,
                           .action = result ? result->action : change->action,
-                          .n_fields = count_fields(change->diff)};
+                          .n_fields = !diff                          ? 0
+                                      : diff->total > diff->n_fields ? diff->total
+                                                                     : diff->n_fields};
     ret->note = find_note(ret);
     /* Done before a restart: the plan that was made since then has no fields of it. */
     if (!ret->n_fields && ret->result && ret->change->action == PLAN_UNCHANGED &&
@@ -119,40 +115,10 @@ static void entry_init(const struct report_source *source, size_t i, const struc
     }
 }
 
-static void entry_list_fields(struct entry *entry)
-{
-    const struct diff *diff = entry->change->diff;
-
-    if (diff && diff->n_fields)
-        entry->fields = list_fields(diff);
-}
-
-static void entry_done(struct entry *entry)
-{
-    value_unref(entry->fields);
-}
-
 static bool is_begun(const struct operation_result *result)
 {
     return result && result->started && result->status != RESULT_SKIPPED &&
            result->status != RESULT_DEFERRED;
-}
-
-/* A resource that was not begun took no time. */
-static char *show_duration(const struct operation_result *result)
-{
-    return is_begun(result) && result->ended
-               ? str_printf("%lldms", (long long)(result->ended - result->started))
-               : NULL;
-}
-
-/* epoch: as of report_source. "": not begun, or not told. */
-static void show_start(const struct operation_result *result, int64_t epoch,
-                       char ret[TIMESTAMP_SIZE])
-{
-    *ret = '\0';
-    if (epoch && is_begun(result))
-        timestamp_format(epoch + result->started, ret);
 }
 
 /* Of one that is not begun. */
@@ -167,6 +133,7 @@ static const struct value *show_wait(const struct operation_result *result)
     return id ? value_pack("{s:s, s:s}", "id", id, "by", by[result->waits_by]) : NULL;
 }
 
+/* epoch: as of report_source. */
 static const struct value *entry_value(const struct entry *entry, int64_t epoch, bool with_fields)
 {
     const struct operation_result *result = entry->result;
@@ -176,12 +143,15 @@ static const struct value *entry_value(const struct entry *entry, int64_t epoch,
     size_t omitted = entry->n_fields - value_count(fields);
     _cleanup_value_ const struct value *count = omitted ? value_pack("I", (int64_t)omitted) : NULL;
     _cleanup_value_ const struct value *wait = show_wait(result);
-    _cleanup_free_ char *duration = show_duration(result);
-    char start[TIMESTAMP_SIZE];
+    _cleanup_free_ char *duration = NULL;
+    char start[TIMESTAMP_SIZE] = "";
     _cleanup_free_ char *id = utf8_show(entry->change->id);
     _cleanup_free_ char *note = !error && entry->note ? utf8_show(entry->note) : NULL;
 
-    show_start(result, epoch, start);
+    if (epoch && is_begun(result))
+        timestamp_format(epoch + result->started, start);
+    if (is_begun(result) && result->ended) /* a resource that was not begun took no time */
+        duration = str_printf("%lldms", (long long)(result->ended - result->started));
     return value_pack("{s:s, s:s, s:s?, s:v?, s:v?, s:s?, s:s?, s:v?, s:v?, s:s?, s:s?}", "id", id,
                       "action", plan_action_name(entry->action), "outcome",
                       result ? outcomes[result->status] : NULL, "fields", fields, "omittedFields",
@@ -254,7 +224,7 @@ static size_t measure_bare(const struct listing *listing)
         entry_init(listing->source, i, &listing->earlier, &entry);
         bare = entry_value(&entry, listing->source->epoch, false);
         bytes += length_of(bare);
-        entry_done(&entry);
+        value_unref(entry.fields);
     }
     return bytes;
 }
@@ -281,12 +251,13 @@ static const struct value *make_entry(const struct listing *listing, size_t i, s
     size_t bytes;
 
     entry_init(listing->source, i, &listing->earlier, &entry);
-    entry_list_fields(&entry);
+    if (entry.change->diff && entry.change->diff->n_fields)
+        entry.fields = list_fields(entry.change->diff);
     bytes = entry.fields ? length_of(entry.fields) : 0;
     value = entry_value(&entry, listing->source->epoch, bytes <= *room);
     if (bytes <= *room)
         *room -= bytes;
-    entry_done(&entry);
+    value_unref(entry.fields);
     return value;
 }
 

@@ -111,11 +111,6 @@ void run_set_metadata(struct run *run, const struct value *metadata)
 
 /* ---- The finalizer, and events ---- */
 
-bool run_has_finalizer(const struct run *run)
-{
-    return finalizer_is_set(value_get(run->object, "metadata"));
-}
-
 int run_add_finalizer(struct run *run, struct error *error)
 {
     const struct kube_ref ref = api_spec_ref(&run->subject.key, NULL);

@@ -84,7 +84,6 @@ void run_note_trigger(struct run *run);
  * approves, and when it was changed. */
 void run_note_managers(struct run *run);
 
-bool run_has_finalizer(const struct run *run);
 /* Adds the finalizer, where it is not there. ERR_NOT_FOUND: the Spec is gone. */
 int run_add_finalizer(struct run *run, struct error *error);
 

@@ -202,14 +202,6 @@ static void set(const struct value **object, const char *key, const struct value
     *object = next;
 }
 
-static void add_duration(struct value_builder *b, const char *key, int64_t ms)
-{
-    _cleanup_free_ char *text = duration_show(ms);
-
-    value_key(b, key);
-    value_add_string(b, text);
-}
-
 /* The defaults that were taken, since the schema has none. */
 static const struct value *policy_value(const struct run *run)
 {
@@ -217,50 +209,24 @@ static const struct value *policy_value(const struct run *run)
     static const char *const adoption[] = {[ADOPT_IF_UNOWNED] = "AdoptIfUnowned",
                                            [ADOPT_MATCHING] = "MustMatch",
                                            [ADOPT_ALL] = "AdoptAll"};
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    static const char *const drift[] = {
+        [DRIFT_ENABLED] = "enabled", [DRIFT_WARN] = "warn", [DRIFT_DISABLED] = "disabled"};
     const struct spec_policy *policy = &run->policy;
-    const char *account = run_account(run);
+    _cleanup_free_ char *interval = duration_show(policy->interval);
+    _cleanup_free_ char *retry_interval = duration_show(policy->retry_interval);
+    _cleanup_free_ char *timeout = duration_show(policy->timeout);
+    const struct value *most =
+        policy->max_deletions >= 0 ? value_pack("I", (int64_t)policy->max_deletions) : NULL;
 
-    value_begin_object(b);
-    if (account) {
-        value_key(b, "serviceAccountName");
-        value_add_string(b, account);
-    }
-    value_key(b, "suspend");
-    value_add_bool(b, policy->suspend);
-    value_key(b, "prune");
-    value_add_bool(b, policy->prune);
-    value_key(b, "wait");
-    value_add_bool(b, policy->wait);
-    value_key(b, "force");
-    value_add_bool(b, policy->force);
-    value_key(b, "deletionPolicy");
-    value_add_string(b, deletion[policy->deletion]);
-    value_key(b, "approval");
-    value_begin_object(b);
-    value_key(b, "mode");
-    value_add_string(b, policy->needs_approval ? "Manual" : "Automatic");
-    value_end_object(b);
-    value_key(b, "driftDetection");
-    value_begin_object(b);
-    value_key(b, "mode");
-    value_add_string(b, drift_mode_name(policy->drift));
-    value_end_object(b);
-    add_duration(b, "interval", policy->interval);
-    add_duration(b, "retryInterval", policy->retry_interval);
-    add_duration(b, "timeout", policy->timeout);
-    value_key(b, "conflictPolicy");
-    value_add_string(b, policy->objects.yields ? "Fail" : "Force");
-    value_key(b, "adoptionPolicy");
-    value_add_string(b, adoption[policy->objects.adoption]);
-    if (policy->max_deletions >= 0) {
-        value_key(b, "maxDeletions");
-        value_add_int(b, policy->max_deletions);
-    }
-    value_key(b, "revisionHistoryLimit");
-    value_add_int(b, policy->history_limit);
-    value_end_object(b);
-    return value_finish(b);
+    return value_pack(
+        "{s:s?, s:b, s:b, s:b, s:b, s:s, s:{s:s}, s:{s:s}, s:s, s:s, s:s, s:s, s:s, s:V?, s:I}",
+        "serviceAccountName", run_account(run), "suspend", policy->suspend, "prune", policy->prune,
+        "wait", policy->wait, "force", policy->force, "deletionPolicy", deletion[policy->deletion],
+        "approval", "mode", policy->needs_approval ? "Manual" : "Automatic", "driftDetection",
+        "mode", drift[policy->drift], "interval", interval, "retryInterval", retry_interval,
+        "timeout", timeout, "conflictPolicy", policy->objects.yields ? "Fail" : "Force",
+        "adoptionPolicy", adoption[policy->objects.adoption], "maxDeletions", most,
+        "revisionHistoryLimit", (int64_t)policy->history_limit);
 }
 
 static struct conditions_generation generation_of(const struct run *run,
@@ -337,14 +303,6 @@ static int64_t count_of(const struct value *resources, const char *which)
     return value_int(value_get(resources, which), 0);
 }
 
-/* Those that are not as they should be are named; NULL: as before. */
-static const struct value *resources_of(const struct outcome *outcome)
-{
-    if (outcome->results)
-        return report_resources(outcome->results);
-    return outcome->all_ready ? report_all_ready(outcome->all_ready->n_resources) : NULL;
-}
-
 /* "5/6", of those that are wanted; NULL: as before. */
 static const struct value *objects_of(const struct outcome *outcome, const struct value *resources)
 {
@@ -385,34 +343,23 @@ bool run_says_written(const struct run *run)
            str_equal(value_get_string(said, "message"), run->written.message);
 }
 
-/* What the status says of drift that is left as it is, as long as no plan tells. NULL: nothing. */
-static const char *said_of_drift(const struct run *run, const struct value *old)
-{
-    const struct value *said = conditions_find(old, "Drifted");
-
-    return is_of_this_generation(run) && str_equal(value_get_string(said, "reason"), DRIFT_DETECTED)
-               ? value_get_string(said, "message")
-               : NULL;
-}
-
 /* corrections: status.driftCorrections as it is to be. */
 static void set_drifted(const struct run *run, const struct value *corrections,
                         const struct value *old, const struct value **conditions)
 {
     int64_t now = context_now(run->context);
     _cleanup_free_ char *fight = corrections_fight(corrections, run->policy.interval, now);
-    const char *left = run->knows_drift ? run->drifted : said_of_drift(run, old);
+    const struct value *said = conditions_find(old, "Drifted");
+    bool says_drift =
+        is_of_this_generation(run) && str_equal(value_get_string(said, "reason"), DRIFT_DETECTED);
+    /* What the status says of drift that is left as it is holds as long as no plan tells. */
+    const char *left = run->knows_drift ? run->drifted
+                       : says_drift     ? value_get_string(said, "message")
+                                        : NULL;
     const struct warning drifted = left ? (struct warning){"Drifted", DRIFT_DETECTED, left}
                                         : (struct warning){"Drifted", "FieldFight", fight};
 
     conditions_set_warning(conditions, old, &drifted, run->subject.generation, now);
-}
-
-static const struct value *corrections_of(const struct run *run, const struct outcome *outcome)
-{
-    return outcome->corrections         ? outcome->corrections
-           : outcome->drops_corrections ? NULL
-                                        : run_corrections(run);
 }
 
 /* Why drift is not found at once; nothing where it is. */
@@ -442,14 +389,17 @@ static const struct value *conditions_of(const struct run *run, const struct out
         str_printf("%lld of %lld healthy", (long long)count_of(counted, "ready"),
                    (long long)count_of(counted, "total"));
     const struct conditions_clauses clauses = {brief, counted ? healthy : NULL};
-    const struct value *conditions;
+    const struct value *conditions, *corrections;
 
     conditions = conditions_make(old, &outcome->verdict, &clauses, generation, now);
 
     conditions_set_warning(&conditions, old,
                            &(struct warning){"SecretsInClear", "SecretsInClear", exposed},
                            generation.observed, now);
-    set_drifted(run, corrections_of(run, outcome), old, &conditions);
+    corrections = outcome->corrections         ? outcome->corrections
+                  : outcome->drops_corrections ? NULL
+                                               : run_corrections(run);
+    set_drifted(run, corrections, old, &conditions);
     add_written(run, old, &conditions);
     return conditions;
 }
@@ -457,7 +407,11 @@ static const struct value *conditions_of(const struct run *run, const struct out
 static const struct value *next_status(const struct run *run, const struct outcome *outcome)
 {
     const struct value *old = status_of(run), *next = value_ref(old);
-    const struct value *resources = resources_of(outcome);
+    /* Those that are not as they should be are named; NULL: as before. */
+    const struct value *resources = outcome->results ? report_resources(outcome->results)
+                                    : outcome->all_ready
+                                        ? report_all_ready(outcome->all_ready->n_resources)
+                                        : NULL;
     const struct value *objects = objects_of(outcome, resources);
     char summary[REPORT_SUMMARY_SIZE], owner[SPEC_HASH_NAME_SIZE];
 

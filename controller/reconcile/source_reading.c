@@ -41,12 +41,11 @@ static int size_one(void *arg, struct spec_source *source, const struct buf *byt
                     struct error *error)
 {
     struct source_reading *sources = arg;
-    struct error problem = {0};
+    int r = source_text_measure(bytes->data, bytes->length, &sources->list.size, error);
 
-    if (source_text_measure(bytes->data, bytes->length, &sources->list.size, &problem) >= 0)
-        return 0;
-    err_wrap(&problem, "%s", source->label);
-    return err_copy(error, &problem);
+    if (r < 0)
+        err_wrap(error, "%s", source->label);
+    return r;
 }
 
 static void size_all(struct source_reading *sources)

@@ -302,12 +302,6 @@ void source_resources_add_own(struct source_resources *resources, const struct v
 
 /* ---- Text ---- */
 
-static bool looks_like_json(const char *text)
-{
-    text += strspn(text, " \t\r\n");
-    return *text == '{' || *text == '[';
-}
-
 /* The place, without the words that stand there. */
 static void hide_text(struct error *error)
 {
@@ -327,7 +321,8 @@ static int read_documents(const char *text, size_t length, const struct value **
                           size_t **lines, size_t *count, struct error *error)
 {
     const struct value *value;
-    bool is_json = looks_like_json(text);
+    char first = text[strspn(text, " \t\r\n")];
+    bool is_json = first == '{' || first == '[';
     struct error not_json = {0};
     int r;
 

@@ -1,6 +1,7 @@
 #include "controller/reconcile/spec.h"
 
 #include "controller/core/finalizer.h"
+#include "controller/desk/following.h"
 #include "controller/desk/requests.h"
 #include "controller/reconcile/api.h"
 #include "controller/reconcile/apply.h"
@@ -101,15 +102,6 @@ static int load(struct attempt *attempt, struct error *why_unreadable, struct er
 }
 
 /* ---- Without an operation ---- */
-
-/* One that was never applied gets no finalizer: there is nothing to be done at its end. */
-static int refuse(struct attempt *attempt, const struct error *refusal,
-                  struct reconcile_result *result, struct error *error)
-{
-    operation_log_start(&attempt->run, RELEASE_APPLY);
-    hold_refuse(attempt, refusal, NULL); /* one at most is left: hold_cancel_older() */
-    return apply_refused(attempt, refusal, result, error);
-}
 
 /* What a person asks for is not done, now or later. */
 static int refuse_requests(struct attempt *attempt, const char *reason, const char *message,
@@ -266,18 +258,18 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         source_watches_forget(run->context->source_watches, &run->subject.key);
     if (r == ERR_NOT_FOUND) {
         source_watches_forget(run->context->secret_watches, &run->subject.key);
-        following_end(attempt);
+        desk_unfollow(attempt->entry);
     }
     if (r == ERR_NOT_FOUND)
         return store_wait_is_over(attempt, result) ? end(attempt, result, error) : 0;
     if (r < 0)
         return err_copy(error, &problem);
     if (!desk_is_listed(attempt->entry)) { /* it is there, and another's by now */
-        following_end(attempt);
+        desk_unfollow(attempt->entry);
         return 0;
     }
     if (api_is_deleting(run->object) || run->policy.suspend)
-        following_end(attempt);
+        desk_unfollow(attempt->entry);
     if (!store_wait_is_over(attempt, result))
         return store_wait_tell(attempt, error);
     r = keep_out(attempt, error);
@@ -294,9 +286,12 @@ static int begin(struct attempt *attempt, struct reconcile_result *result, struc
         api_refuse_unreadable("Spec", &why_unreadable, &problem);
     else
         api_check_size("Spec", run->object, &problem);
-    if (problem.code)
-        return refuse(attempt, &problem, result, error);
-    return apply_begin(attempt, result, error);
+    if (!problem.code)
+        return apply_begin(attempt, result, error);
+    /* One that was never applied gets no finalizer: there is nothing to be done at its end. */
+    operation_log_start(run, RELEASE_APPLY);
+    hold_refuse(attempt, &problem, NULL); /* one at most is left: hold_cancel_older() */
+    return apply_refused(attempt, &problem, result, error);
 }
 
 /* The operation puts the key into the queue when it is planned, and when it has ended. */

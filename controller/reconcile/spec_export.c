@@ -414,12 +414,6 @@ static int bring_up_to_date(const struct run *run, struct runtime *runtime, stru
 
 /* ---- What is known of the last time ---- */
 
-/* Of which State the file is, and where. */
-static char *file_of(struct ledger *ledger, const char *name)
-{
-    return str_printf("%" PRIu64 " of %s", run_state_numbers(ledger).serial, name);
-}
-
 static char *version_of(const char *file, const struct value *secret)
 {
     return str_printf("%s, %s %s", file, value_string(value_path(secret, "metadata", "uid", NULL)),
@@ -503,18 +497,6 @@ static const struct record *find_lost(const struct ledger_records *records)
     return NULL;
 }
 
-/* The file may be what they are restored from. */
-static void leave(struct run *run, const char *name, const struct record *lost)
-{
-    struct error problem = {0};
-
-    err_set(&problem, ERR_INVALID, "StateLost",
-            "it is left as it is until it is settled what became of \"%s\", of which State has "
-            "lost what it knew",
-            lost->id);
-    note(run, name, true, "", &problem);
-}
-
 bool spec_export_is_wanted(const struct run *run)
 {
     return spec_secret_runtime(run) && spec_secret_of(run, "to").name &&
@@ -534,16 +516,16 @@ int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct er
 
     if (!spec_export_is_wanted(run))
         return 0;
-    file = file_of(ledger, written.name);
+    file = str_printf("%" PRIu64 " of %s", run_state_numbers(ledger).serial, written.name);
     records = ledger_records(ledger);
     lacks = show_lacks(runtime, &records);
     lost = find_lost(&records);
-    if (lost) {
-        leave(run, written.name, lost);
-        ledger_records_done(&records);
-        return 0;
-    }
-    if (is_check && is_as_known(run, file, written.name)) {
+    if (lost) /* the file may be what they are restored from */
+        err_set(&problem, ERR_INVALID, "StateLost",
+                "it is left as it is until it is settled what became of \"%s\", of which State has "
+                "lost what it knew",
+                lost->id);
+    if (lost || (is_check && is_as_known(run, file, written.name))) {
         ledger_records_done(&records);
         note(run, written.name, true, lacks, &problem);
         return 0;

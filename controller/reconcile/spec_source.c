@@ -14,13 +14,6 @@
 
 /* ---- What the Spec names ---- */
 
-static const struct kube_kind *kind_of(const char *name)
-{
-    if (str_equal(name, "ConfigMap"))
-        return &kube_config_maps;
-    return str_equal(name, "Secret") ? &kube_secrets : NULL;
-}
-
 int spec_sources_read(const struct value *object, struct spec_sources *ret, struct error *error)
 {
     const struct value *list = value_path(object, "spec", "resourcesFrom", NULL);
@@ -28,10 +21,13 @@ int spec_sources_read(const struct value *object, struct spec_sources *ret, stru
     *ret = (struct spec_sources){.items = NEW_ARRAY(struct spec_source, value_count(list))};
     for (size_t i = 0; i < value_count(list); i++) {
         const struct value *item = value_at(list, i);
-        const char *digest = value_get_string(item, "digest");
+        const char *kind = value_get_string(item, "kind"),
+                   *digest = value_get_string(item, "digest");
         struct spec_source *source = &ret->items[ret->count++];
 
-        source->kind = kind_of(value_get_string(item, "kind"));
+        source->kind = str_equal(kind, "ConfigMap") ? &kube_config_maps
+                       : str_equal(kind, "Secret")  ? &kube_secrets
+                                                    : NULL;
         source->name = value_get_string(item, "name");
         source->key = value_get_string(item, "key");
         source->is_secret = source->kind == &kube_secrets;

@@ -22,16 +22,6 @@ static int bad_file(const struct spec_secret *secret, const char *what, struct e
                    secret->key, secret->name, what);
 }
 
-static int expand(const struct spec_secret *secret, const struct buf *bytes, struct buf *ret,
-                  struct error *error)
-{
-    int r = gzip_expand(bytes->data, bytes->length, ret);
-
-    if (r == ERR_TOO_LARGE)
-        return bad_file(secret, "has more than 16 MiB when it is unpacked", error);
-    return r < 0 ? bad_file(secret, "is no whole gzip file", error) : 0;
-}
-
 /* *ret: the text. */
 static int read_text(const struct spec_secret *secret, const struct value *object, struct buf *ret,
                      struct error *error)
@@ -44,12 +34,18 @@ static int read_text(const struct spec_secret *secret, const struct value *objec
     if (!data)
         return err_set(error, ERR_INVALID, "TakeoverFailed",
                        FIELD "there is no key \"%s\" in Secret \"%s\"", secret->key, secret->name);
-    if (!base64_decode(&bytes, data, length))
-        r = bad_file(secret, "is not Base64", error);
-    else if (gzip_is(bytes.data, bytes.length))
-        r = expand(secret, &bytes, ret, error);
+    if (!base64_decode(&bytes, data, length)) {
+        explicit_bzero(bytes.data, bytes.length);
+        return bad_file(secret, "is not Base64", error);
+    }
+    if (gzip_is(bytes.data, bytes.length))
+        r = gzip_expand(bytes.data, bytes.length, ret);
     else
         buf_add(ret, bytes.data, bytes.length);
+    if (r == ERR_TOO_LARGE)
+        r = bad_file(secret, "has more than 16 MiB when it is unpacked", error);
+    else if (r < 0)
+        r = bad_file(secret, "is no whole gzip file", error);
     explicit_bzero(bytes.data, bytes.length);
     return r;
 }

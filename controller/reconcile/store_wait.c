@@ -36,26 +36,20 @@ static char *ready_before(const struct run_last *last)
                        : NULL;
 }
 
-/* The line of the problem, what was before, and what to do. */
-static char *compose(const struct error *why, const struct run_last *last)
-{
-    _cleanup_free_ char *line = first_line(why->message), *before = ready_before(last);
-
-    return str_printf("%s%s%s%s", line, before ? BEFORE : "", before ? before : "",
-                      err_hints(why->message));
-}
-
 int store_wait_tell(struct attempt *attempt, struct error *error)
 {
     const struct run *run = &attempt->run;
     const struct run_last last = run_last(run);
-    _cleanup_free_ char *message = NULL;
+    _cleanup_free_ char *line = NULL, *before = NULL, *message = NULL;
     struct error why = {0};
     struct outcome outcome = {.is_end = true};
 
     if (store_gate_ask(run->context->gate, &why) >= 0) /* by now */
         return 0;
-    message = compose(&why, &last);
+    line = first_line(why.message);
+    before = ready_before(&last);
+    message = str_printf("%s%s%s%s", line, before ? BEFORE : "", before ? before : "",
+                         err_hints(why.message));
     outcome.verdict = (struct verdict){"Unknown", why.reason, message,
                                        store_error_is_for_people(why.reason) ? PROGRESS_STALLED
                                                                              : PROGRESS_RECONCILING,

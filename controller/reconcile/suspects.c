@@ -93,11 +93,6 @@ static bool is_same_namespace(const char *a, const char *b)
     return length_a == length_b && !memcmp(of_a, of_b, length_a);
 }
 
-static bool is_missed_less(const struct suspect *a, const struct suspect *b)
-{
-    return a->deaths != b->deaths ? a->deaths < b->deaths : a->begun_at < b->begun_at;
-}
-
 /* Who makes room for the key; NULL: nobody. */
 static struct suspect *find_replaced(const struct suspects *suspects, const char *key)
 {
@@ -114,7 +109,9 @@ static struct suspect *find_replaced(const struct suspects *suspects, const char
 
         if (!may_be || suspect == suspects->turn || suspect->phase == SUSPECT_TURN || count < most)
             continue;
-        if (count > most || is_missed_less(e->value, replaced))
+        if (count > most || (suspect->deaths != replaced->deaths
+                                 ? suspect->deaths < replaced->deaths
+                                 : suspect->begun_at < replaced->begun_at)) /* it is missed less */
             replaced = e->value;
         most = count;
     }
@@ -227,12 +224,6 @@ static const char *const phases[] = {
 const struct value *suspects_write(const struct suspects *suspects)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *value;
-
-    value_begin_object(b);
-    value_key(b, "deaths");
-    value_add_int(b, suspects->deaths);
-    value_key(b, "objects");
     value_begin_array(b);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&suspects->by_key, e));) {
         const struct suspect *suspect = e->value;
@@ -243,8 +234,7 @@ const struct value *suspects_write(const struct suspects *suspects)
         value_add(b, one);
     }
     value_end_array(b);
-    value_end_object(b);
-    return value_builder_finish(b, &value, NULL) < 0 ? NULL : value;
+    return value_pack("{s:i, s:V}", "deaths", (int)suspects->deaths, "objects", value_finish(b));
 }
 
 static unsigned deaths_of(const struct value *value)

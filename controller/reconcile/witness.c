@@ -48,17 +48,11 @@ static void index_types(const struct run *run, struct strmap *ret)
 
 /* A result has no type. "apps/v1:Deployment:shop:web" has a kind in second place, which begins with
  * a capital letter; "hashicorp:random:random_pet:pet" has a provider, which does not. */
-static bool names_kind(const char *id)
-{
-    const char *second = strchr(id, ':');
-
-    return second && isupper((unsigned char)second[1]);
-}
-
 static const char *guess_type(const struct run *run, const char *id)
 {
     const struct reconcile_context *context = run->context;
-    bool is_kind = names_kind(id);
+    const char *second = strchr(id, ':');
+    bool is_kind = second && isupper((unsigned char)second[1]);
 
     for (size_t i = 0; i < context->n_runtimes; i++) {
         const struct runtime_ops *ops = context->runtimes[i]->ops;

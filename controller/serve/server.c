@@ -186,14 +186,6 @@ static void *run(void *arg)
     return NULL;
 }
 
-static int start_thread(struct server *server, struct error *error)
-{
-    int r = thread_start(server->config.name, THREAD_SMALL, run, server, &server->thread, error);
-
-    server->is_running = r >= 0;
-    return r;
-}
-
 static int server_start(struct server *server, struct error *error)
 {
     struct lws_context_creation_info info = {
@@ -213,7 +205,10 @@ static int server_start(struct server *server, struct error *error)
     if (!server->context)
         return err_set(error, ERR_UNAVAILABLE, "NoServer", "libwebsockets does not start");
     r = serve(server, error);
-    return r < 0 ? r : start_thread(server, error);
+    if (r >= 0)
+        r = thread_start(server->config.name, THREAD_SMALL, run, server, &server->thread, error);
+    server->is_running = r >= 0;
+    return r;
 }
 
 struct server *server_new(const struct server_config *config, struct error *error)

@@ -152,21 +152,16 @@ static int copy_document(const struct copy *copy, const struct document_name *na
 
 /* ---- All of them ---- */
 
-/* Releases are copied as documents only from documents. */
-static bool is_copied(const struct copy *copy, enum document_kind kind)
-{
-    return kind != DOCUMENT_STORE &&
-           (kind != DOCUMENT_RELEASE || (copy->from->has_releases && copy->to->has_releases));
-}
-
 static int list_all(struct copy *copy, const struct state_side *side, struct names *ret,
                     struct error *error)
 {
+    /* Releases are copied as documents only from documents. */
+    bool with_releases = copy->from->has_releases && copy->to->has_releases;
     struct error problem = {0};
     int r = 0;
 
     for (enum document_kind kind = 0; kind < DOCUMENT_KINDS && r >= 0; kind++)
-        if (is_copied(copy, kind))
+        if (kind != DOCUMENT_STORE && (kind != DOCUMENT_RELEASE || with_releases))
             r = names_list(ret, side->store, kind, copy->call, &problem);
     return r < 0 ? about(side, &problem, error) : 0;
 }
@@ -226,15 +221,6 @@ static int verify_document(const struct copy *copy, const struct document_name *
     document_done(&expected);
     document_done(&there);
     return r < 0 ? err_copy(error, &problem) : 0;
-}
-
-static int verify_all(const struct copy *copy, struct error *error)
-{
-    int r = 0;
-
-    for (size_t i = 0; i < copy->names.count && r >= 0; i++)
-        r = verify_document(copy, &copy->names.items[i], error);
-    return r;
 }
 
 /* ---- The two identities ---- */
@@ -351,8 +337,8 @@ static int move(struct copy *copy, const struct side *from, const struct side *t
         r = list_all(copy, from->of, &copy->names, error);
     if (r >= 0)
         r = copy_all(copy, error);
-    if (r >= 0)
-        r = verify_all(copy, error);
+    for (size_t i = 0; i < copy->names.count && r >= 0; i++)
+        r = verify_document(copy, &copy->names.items[i], error);
     if (r >= 0)
         r = put(copy, to, &whole, error);
     return r < 0 ? r : put(copy, from, &moved, error);

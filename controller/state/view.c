@@ -159,31 +159,28 @@ static int print_open(const struct state *state, struct buf *to, struct error *e
     return r;
 }
 
-static int print_all(const struct state *state, struct buf *to)
-{
-    _cleanup_value_ const struct value *value = state_to_value(state);
-
-    json_write(to, value, JSON_PRETTY);
-    return 0;
-}
-
 int state_show(const struct state_side *side, const struct spec_key *spec, bool reveals,
                const struct store_call *call, struct buf *to, struct error *error)
 {
     const struct document_name name = {DOCUMENT_STATE, *spec, NULL};
     _cleanup_(state_free_p) struct state *state = NULL;
+    _cleanup_value_ const struct value *all = NULL;
     struct document document = DOCUMENT_INIT;
     struct error problem = {0};
     int r = read_document(side, &name, call, &document, &state, &problem);
 
     document_done(&document);
-    if (r >= 0)
-        r = reveals ? print_all(state, to) : print_open(state, to, &problem);
+    if (r >= 0 && !reveals)
+        r = print_open(state, to, &problem);
     if (r == ERR_NOT_FOUND)
         return err_set(error, r, "NotFound", "there is no State of %s/%s in %s",
                        spec->namespace_name, spec->name, side->place);
     if (r < 0)
         return about(side, &problem, error);
+    if (reveals) {
+        all = state_to_value(state);
+        json_write(to, all, JSON_PRETTY);
+    }
     buf_add_str(to, "\n");
     return 0;
 }

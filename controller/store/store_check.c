@@ -10,6 +10,7 @@
 #include "engine/log/log.h"
 #include "engine/store/identity_document.h"
 #include "engine/store/store_error.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/client/pause.h"
 
 #define PAUSE          1000  /* ms between tries at the start */
@@ -88,25 +89,16 @@ static int write_claim(struct store_check *check, struct claim_object *object, s
     return claim_write(config->client, config->namespace_name, config->place, object, error);
 }
 
-static bool is_meant(struct store_check *check, const struct store_identity *identity,
-                     const struct store_claim *claim)
-{
-    const struct store_places places = places_of(check);
-    char token[STORE_TOKEN_SIZE];
-
-    store_token(identity, claim, &places, token);
-    return str_equal(check->config.accept, token);
-}
-
 /* A person accepted it; or not. */
 static int accept_or_refuse(struct store_check *check, const struct store_identity *identity,
                             struct claim_object *object, const struct error *why,
                             struct error *error)
 {
     const struct store_places places = places_of(check);
-    char id[STORE_ID_SIZE], write[STORE_ID_SIZE];
+    char id[STORE_ID_SIZE], write[STORE_ID_SIZE], token[STORE_TOKEN_SIZE];
 
-    if (!is_meant(check, identity, &object->claim))
+    store_token(identity, &object->claim, &places, token);
+    if (!str_equal(check->config.accept, token))
         return err_copy(error, why);
     draw(id);
     draw(write);
@@ -207,15 +199,6 @@ static int raise_both(struct store_check *check, struct error *error)
     return r < 0 ? err_copy(error, &problem) : 0;
 }
 
-/* With the lock. */
-static void begin(struct store_check *check)
-{
-    struct error problem = {0};
-    int r = raise_both(check, &problem);
-
-    conclude(check, r, &problem);
-}
-
 /* The sides as they are now, without a raise: another operator of this namespace may have begun. */
 static int compare(struct store_check *check, const struct store_identity *identity,
                    struct error *error)
@@ -235,15 +218,6 @@ static int compare(struct store_check *check, const struct store_identity *ident
     return r;
 }
 
-/* With the lock. What does not answer says nothing. */
-static void raise_again(struct store_check *check)
-{
-    struct error problem = {0};
-
-    if (raise_both(check, &problem) < 0 && store_error_is_for_people(problem.reason))
-        conclude(check, problem.code, &problem);
-}
-
 /* With the lock. */
 static void look(struct store_check *check)
 {
@@ -257,16 +231,22 @@ static void look(struct store_check *check)
     store_identity_done(&identity);
 }
 
+/* With the lock. */
 static void look_or_begin(struct store_check *check)
 {
     int64_t now = check->config.clock->monotonic(check->config.clock);
+    bool was_open = check->is_open;
+    struct error problem = {0};
+    int r;
 
-    if (!check->is_open)
-        begin(check);
-    else if (now >= check->raise_at)
-        raise_again(check);
-    else
+    if (was_open && now < check->raise_at) {
         look(check);
+    } else {
+        r = raise_both(check, &problem);
+        /* Of one that is open, what does not answer says nothing. */
+        if (!was_open || (r < 0 && store_error_is_for_people(problem.reason)))
+            conclude(check, r, &problem);
+    }
     if (now >= check->raise_at)
         check->raise_at = now + RAISE_INTERVAL;
     check->look_at = now + (check->is_open ? OPEN_INTERVAL : SHUT_INTERVAL);
@@ -276,9 +256,8 @@ static void look_now(void *arg)
 {
     struct store_check *check = arg;
 
-    pthread_mutex_lock(&check->lock);
+    LOCKED(&check->lock);
     look_or_begin(check);
-    pthread_mutex_unlock(&check->lock);
 }
 
 static bool may_heal(struct store_check *check)
@@ -302,10 +281,9 @@ void store_check_tick(void *arg)
 {
     struct store_check *check = arg;
 
-    pthread_mutex_lock(&check->lock);
+    LOCKED(&check->lock);
     if (check->config.clock->monotonic(check->config.clock) >= check->look_at)
         look_or_begin(check);
-    pthread_mutex_unlock(&check->lock);
 }
 
 /* ---- Lifetime ---- */

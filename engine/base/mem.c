@@ -1,6 +1,5 @@
 #include "engine/base/mem.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -28,10 +28,9 @@ struct executor *executor_new(const struct executor_config *config)
     share_init_root(&executor->root);
     pthread_mutex_init(&executor->lock, NULL);
     pthread_cond_init(&executor->closed, NULL);
-    pthread_mutex_lock(&executor->lock);
+    LOCKED(&executor->lock);
     if (!executor_start_thread(executor))
         abort();
-    pthread_mutex_unlock(&executor->lock);
     return executor;
 }
 
@@ -58,10 +57,9 @@ struct task *task_new(struct executor *executor, const struct spec_key *key, tas
     task->run = run;
     task->arg = arg;
     atomic_init(&task->pokers, 0);
-    pthread_mutex_lock(&executor->lock);
+    LOCKED(&executor->lock);
     turn_init_leaf(&task->turn,
                    share_get(share_get(&executor->root, key->namespace_name), key->name));
-    pthread_mutex_unlock(&executor->lock);
     return task;
 }
 
@@ -113,12 +111,11 @@ void task_poke(struct task *task)
     struct executor *executor = task->executor;
 
     atomic_fetch_add(&task->pokers, 1);
-    pthread_mutex_lock(&executor->lock);
+    LOCKED(&executor->lock);
     if (!task->is_dropped)
         task_want_turn(task, executor->clock->monotonic(executor->clock));
     if (atomic_fetch_sub(&task->pokers, 1) == 1 && task->is_dropped)
         task_bury(task);
-    pthread_mutex_unlock(&executor->lock);
 }
 
 /* "No work" counts only if there was no news since run began. Otherwise run may have looked too

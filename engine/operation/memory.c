@@ -126,13 +126,6 @@ void operation_hold_change(const struct node *node)
     operation_hold(operation, 0, memory_of_plan(operation, node->index));
 }
 
-void operation_hold_listed(struct operation *operation)
-{
-    LOCKED(&operation->lock);
-
-    operation->held = operation_measure(operation);
-}
-
 /* ---- Freed early ---- */
 
 /* An approved plan is compared with the steps when all are planned, and its digests have another

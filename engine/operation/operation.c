@@ -131,7 +131,9 @@ int operation_new(const struct operation_config *config, struct operation **ret,
     pthread_mutex_init(&operation->lock, NULL);
     pthread_mutex_init(&operation->shown_lock, NULL);
     condition_init(&operation->changed);
-    operation_make_bindings(operation);
+    operation->bindings = NEW_ARRAY(struct binding, config->n_runtimes + 1);
+    for (size_t i = 0; i < config->n_runtimes; i++)
+        operation->bindings[i].runtime = config->runtimes[i];
     operation->task =
         task_new(config->executor, &operation->config.scope.key, operation_run, operation);
     *ret = operation;
@@ -200,8 +202,8 @@ void operation_plan(struct operation *operation, struct spec *spec)
     operation_list_changes(operation);
     operation_list_outputs(operation);
     r = operation_relate(operation, &error);
-    operation_hold_listed(operation);
     pthread_mutex_lock(&operation->lock);
+    operation->held = operation_measure(operation);
     if (operation->phase == OPERATION_NEW && r < 0) {
         operation_end_planning(operation, &error);
     } else if (operation->phase == OPERATION_NEW) {
@@ -247,7 +249,7 @@ void operation_cancel(struct operation *operation, const char *reason)
     struct error error = {0};
 
     cancel_fire(operation->cancel, reason);
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     if (operation->phase != OPERATION_ENDED) {
         err_set(&error, ERR_CANCELLED, "Cancelled", "%s", reason);
         if (operation->walk)
@@ -256,7 +258,6 @@ void operation_cancel(struct operation *operation, const char *reason)
         operation_end(operation, &error);
     }
     pthread_cond_broadcast(&operation->changed); /* visits that wait for another thread's call */
-    pthread_mutex_unlock(&operation->lock);
 }
 
 enum operation_phase operation_phase(struct operation *operation)

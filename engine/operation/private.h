@@ -79,16 +79,17 @@ struct operation {
     pthread_mutex_t shown_lock;       /* held while a thorough diff is made. Under it: */
     size_t shown_fields, shown_bytes; /* of all thorough diffs */
     struct node *nodes;               /* of the plan's changes */
-    struct strmap moved;           /* old id -> the Spec's resource that gets its record; set before
-                                      planning, with those that count */
-    struct strmap outputs;         /* by the text of their references; set before planning */
-    struct secret_source *secret_source; /* owned; NULL: secrets are not known. Set before planning */
-    struct strmap secrets;               /* by their references; under the lock, as is: */
+    struct strmap moved;   /* old id -> the Spec's resource that gets its record; set before
+                              planning, with those that count */
+    struct strmap outputs; /* by the text of their references; set before planning */
+    struct secret_source
+        *secret_source;    /* owned; NULL: secrets are not known. Set before planning */
+    struct strmap secrets; /* by their references; under the lock, as is: */
     struct operation_secret *first_secret; /* secrets.c */
-    struct ledger_records records; /* when planning began */
-    struct operation_results results; /* under the lock */
-    struct step_change *step_changes; /* of each change: rank and last, from planning on */
-    struct edges planned, recorded;   /* among changes: from the Spec, from State */
+    struct ledger_records records;         /* when planning began */
+    struct operation_results results;      /* under the lock */
+    struct step_change *step_changes;      /* of each change: rank and last, from planning on */
+    struct edges planned, recorded;        /* among changes: from the Spec, from State */
     struct edges inside; /* the node, which goes last, is in the dependency, and is deleted with it
                           */
     struct ledger_records applied; /* when everything was applied, before anything is deleted */
@@ -128,6 +129,11 @@ void operation_set_phase(struct operation *operation, enum operation_phase phase
 void operation_end_planning(struct operation *operation, const struct error *error);
 void operation_end(struct operation *operation, const struct error *error);
 
+/* ---- summary.c ---- */
+
+/* Adds "ID: MESSAGE", without the hints. */
+void operation_add_message(struct buf *to, const char *id, const struct error *error);
+
 /* ---- memory.c ---- */
 
 /* Bytes that the operation holds, about. Under the lock, while no visit is under way. */
@@ -136,7 +142,6 @@ size_t operation_measure(const struct operation *operation);
  * lock, but for the last. */
 void operation_hold(struct operation *operation, size_t before, size_t now);
 void operation_hold_change(const struct node *node);
-void operation_hold_listed(struct operation *operation);
 /* Whether steps keep their objects only until these are compared (plan_step_compared()). */
 bool operation_frees_objects(const struct operation *operation);
 

@@ -63,17 +63,6 @@ static void list_ids(const struct recalling *recall, const char *type, bool with
 
 /* ---- Objects that State alone knows ---- */
 
-static const struct record *make_lost(const struct recalling *recall, const char *id,
-                                      const char *type)
-{
-    return record_new(&(struct record){.status = RECORD_CREATING,
-                                       .id = id,
-                                       .type = type,
-                                       .revision = recall->known->revision,
-                                       .action = PLAN_CREATE,
-                                       .lost_revision = recall->known->revision});
-}
-
 /* An object in an older State may have been replaced since. One that a whole inventory does not
  * have any more was deleted since, or left to others: it is not this Spec's. */
 static void doubt_record(struct recalling *recall, const struct record *record,
@@ -98,9 +87,17 @@ static void recall_recorded(struct recalling *recall, const char *type)
     for (size_t i = 0; i < recall->records.count; i++)
         if (str_equal(recall->records.items[i]->type, type))
             doubt_record(recall, recall->records.items[i], &inventory);
-    for (struct strmap_entry *e = NULL; (e = strmap_next(&inventory, e));)
+    for (struct strmap_entry *e = NULL; (e = strmap_next(&inventory, e));) {
+        const struct record lost = {.status = RECORD_CREATING,
+                                    .id = e->key,
+                                    .type = type,
+                                    .revision = recall->known->revision,
+                                    .action = PLAN_CREATE,
+                                    .lost_revision = recall->known->revision};
+
         if (!has_record(recall, e->key))
-            add_recalled(recall, (struct ledger_change){.put = make_lost(recall, e->key, type)});
+            add_recalled(recall, (struct ledger_change){.put = record_new(&lost)});
+    }
     strmap_done(&inventory);
 }
 

@@ -5,6 +5,7 @@
 #include "engine/operation/records.h"
 #include "engine/operation/secrets.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
 #include "engine/value/value_mark.h"
 
 enum ledger_when operation_ledger_when(const struct node *node)
@@ -76,19 +77,6 @@ bool operation_is_recorded(const struct node *node, const struct runtime_step *s
            is_as_secret(record->extensions, step->extensions);
 }
 
-static void add_storable(struct value_builder *b, const struct value *value);
-
-static void add_members(struct value_builder *b, const struct value *object)
-{
-    for (size_t i = 0; i < value_count(object); i++) {
-        size_t length = 0;
-        const char *key = value_member_key(object, i, &length);
-
-        value_key_n(b, key, length);
-        add_storable(b, value_member(object, i));
-    }
-}
-
 static void add_storable(struct value_builder *b, const struct value *value)
 {
     if (!value_has_unknown(value)) {
@@ -100,10 +88,14 @@ static void add_storable(struct value_builder *b, const struct value *value)
         return;
     }
     value_begin_like(b, value);
-    if (value_is(value, VALUE_OBJECT))
-        add_members(b, value);
-    for (size_t i = 0; value_is(value, VALUE_ARRAY) && i < value_count(value); i++)
-        add_storable(b, value_at(value, i));
+    for (size_t i = 0; i < value_count(value); i++) {
+        size_t length = 0;
+        const char *key = value_member_key(value, i, &length);
+
+        if (key)
+            value_key_n(b, key, length);
+        add_storable(b, value_child(value, i));
+    }
     value_end(b);
 }
 
@@ -171,9 +163,8 @@ static const char *name_deposed(const struct node *node)
     do
         snprintf(name, sizeof(name), "d%u", n++);
     while (is_name_taken(operation, id, name));
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     id = arena_str(&operation->arena, name);
-    pthread_mutex_unlock(&operation->lock);
     return id;
 }
 

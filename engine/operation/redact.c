@@ -10,6 +10,7 @@
 #include "engine/operation/results.h"
 #include "engine/operation/secrets.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
 #include "engine/value/redaction.h"
 
 /* Rounds for one change. Each reads all its secrets. */
@@ -77,12 +78,11 @@ static void list_secrets(struct node *node, struct secrets *ret)
     add_step(ret, change->removal);
     add_step(ret, node->step);
     add_step(ret, node->removal);
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     add_secret(ret, node->attributes);
     add_secret(ret, node->extensions);
     add_secret(ret, node->seen);
     add_secret(ret, node->former);
-    pthread_mutex_unlock(&operation->lock);
 }
 
 static void secrets_done(struct secrets *secrets)

@@ -108,11 +108,10 @@ void operation_add_warnings(struct operation *operation, uint32_t change,
 
     if (!warnings)
         return;
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     before = result->warnings;
     result->warnings = join_warnings(before, warnings);
     value_unref(before);
-    pthread_mutex_unlock(&operation->lock);
 }
 
 static void set_waiting(struct operation *operation, uint32_t change, bool is_waiting)

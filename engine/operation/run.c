@@ -7,6 +7,7 @@
 #include "engine/operation/planning/planning.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
+#include "engine/threads/locked.h"
 
 /* ---- Phases. All with the lock held. ---- */
 
@@ -94,12 +95,11 @@ static void begin_walk(struct operation *operation, const struct graph *graph,
     config.groups = groups;
     config.on_end = steps ? operation_end_step : NULL;
     walk = walk_new(&config);
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     walk_free(operation->walk);
     free(operation->groups);
     operation->walk = walk;
     operation->groups = groups;
-    pthread_mutex_unlock(&operation->lock);
 }
 
 static int begin_planning_walk(struct operation *operation, struct error *error)

@@ -99,14 +99,13 @@ int operation_find_secret(struct operation *operation, const char *text, const s
 
     if (!operation->secret_source)
         return 0;
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     entry = entry_of(operation, text);
     r = operation_wait_while(operation, &entry->is_being_read, deadline, error);
     if (r >= 0 && !entry->value)
         r = read_secret(operation, entry, error);
     if (r >= 0)
         *ret = value_ref(entry->value);
-    pthread_mutex_unlock(&operation->lock);
     return r;
 }
 
@@ -458,9 +457,8 @@ void operation_note_former(struct node *node, const struct record *record,
     add_sensitive(b, marked);
     value_end_array(b);
     former = value_finish(b);
-    pthread_mutex_lock(&node->operation->lock);
+    LOCKED(&node->operation->lock);
     value_assign(&node->former, former);
-    pthread_mutex_unlock(&node->operation->lock);
 }
 
 /* ---- Rotation ---- */

@@ -16,13 +16,6 @@ const struct runtime_ops *operation_ops(const struct node *node)
     return node->binding->runtime->ops;
 }
 
-void operation_make_bindings(struct operation *operation)
-{
-    operation->bindings = NEW_ARRAY(struct binding, operation->config.n_runtimes + 1);
-    for (size_t i = 0; i < operation->config.n_runtimes; i++)
-        operation->bindings[i].runtime = operation->config.runtimes[i];
-}
-
 struct binding *operation_binding(const struct operation *operation, const char *type)
 {
     for (size_t i = 0; i < operation->config.n_runtimes; i++)
@@ -108,15 +101,12 @@ int64_t operation_wall_clock(const struct operation *operation)
 const char *operation_text(struct operation *operation, const char *format, ...)
 {
     va_list args;
-    const char *copy;
 
     va_start(args, format);
     _cleanup_free_ char *text = str_vprintf(format, args);
     va_end(args);
-    pthread_mutex_lock(&operation->lock);
-    copy = arena_str(&operation->plan->arena, text);
-    pthread_mutex_unlock(&operation->lock);
-    return copy;
+    LOCKED(&operation->lock);
+    return arena_str(&operation->plan->arena, text);
 }
 
 /* The deadline counts from when this operation was active last, not from the last progress: an

@@ -16,7 +16,6 @@ struct binding {
 
 /* The runtime of a node that has one. */
 const struct runtime_ops *operation_ops(const struct node *node);
-void operation_make_bindings(struct operation *operation);
 /* That of a type; NULL: there is no such runtime. */
 struct binding *operation_binding(const struct operation *operation, const char *type);
 void operation_free_bindings(struct operation *operation);

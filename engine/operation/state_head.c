@@ -3,6 +3,7 @@
 #include "engine/operation/private.h"
 #include "engine/operation/records.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
 
 /* The policy is kept in State, too: a deletion needs it when the Spec cannot be read any more. */
 static const struct value *policy_of(const struct spec *spec)
@@ -57,14 +58,13 @@ bool operation_was_done(struct operation *operation, int64_t revision)
 /* Where no session was needed, it stays as it is. */
 static void set_place(struct operation *operation, struct state_head *head)
 {
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     for (size_t i = 0; i < operation->config.n_runtimes; i++) {
         const struct binding *binding = &operation->bindings[i];
 
         if (binding->session && binding->runtime->ops->place)
             head->place = binding->runtime->ops->place(binding->session);
     }
-    pthread_mutex_unlock(&operation->lock);
 }
 
 /* State may have been inherited from an earlier Spec of this name. It belongs to this Spec from the

@@ -20,7 +20,7 @@ void operation_results(struct operation *operation, struct operation_results *re
     size_t n;
 
     *ret = (struct operation_results){0};
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     n = operation->results.count;
     ret->items = ARENA_ARRAY(&ret->arena, struct operation_result, n + 1);
     ret->count = n;
@@ -35,7 +35,6 @@ void operation_results(struct operation *operation, struct operation_results *re
             ret->items[i].error = memcpy(arena_alloc(&ret->arena, size), from->error, size);
     }
     operation_find_waits(operation, ret->items);
-    pthread_mutex_unlock(&operation->lock);
 }
 
 void operation_results_done(struct operation_results *results)
@@ -88,14 +87,11 @@ void operation_show_id(struct buf *to, const char *id)
         buf_add_str(to, id);
 }
 
-/* "ID: MESSAGE" of a change, without the hints. */
-static void add_result(struct buf *text, const struct operation_result *result)
+void operation_add_message(struct buf *to, const char *id, const struct error *error)
 {
-    const char *message = result->error->message;
-
-    operation_show_id(text, result->change->id);
-    buf_add_str(text, ": ");
-    buf_add(text, message, (size_t)(err_hints(message) - message));
+    operation_show_id(to, id);
+    buf_add_str(to, ": ");
+    buf_add(to, error->message, (size_t)(err_hints(error->message) - error->message));
 }
 
 bool operation_waits_for(struct operation *operation, char *ret, size_t size, bool *ret_is_failing)
@@ -107,7 +103,7 @@ bool operation_waits_for(struct operation *operation, char *ret, size_t size, bo
     pthread_mutex_lock(&operation->lock);
     result = find_waiting(operation);
     if (result && result->error) {
-        add_result(&text, result);
+        operation_add_message(&text, result->change->id, result->error);
         err_set(&shown, result->error->code, NULL, "%s", text.data);
         err_add_hints(&shown, result->error->message);
     } else if (operation->stage == STAGE_CHECKING) {
@@ -165,7 +161,7 @@ static size_t name_failures(const struct operation_results *results, struct buf 
             text->length + hints->length + length > ERROR_MESSAGE_SIZE - ROOM_BESIDE_FAILURES)
             break;
         buf_add_str(text, named ? "; " : "");
-        add_result(text, result);
+        operation_add_message(text, result->change->id, result->error);
         buf_add_str(hints, err_hints(result->error->message));
         named++;
     }
@@ -228,7 +224,7 @@ static int describe_unfinished(const struct operation_results *results, const st
                        tally->late ? "Timeout" : "Cancelled", "%s: %zu not done", what, left);
     if (!deferred)
         return err_set(error, ERR_CANCELLED, "Cancelled", "%s: %zu not done", what, left);
-    add_result(&text, deferred);
+    operation_add_message(&text, deferred->change->id, deferred->error);
     return err_set(error, ERR_UNAVAILABLE, deferred->error->reason, "%s: %zu not done yet: %s",
                    what, left, text.data);
 }

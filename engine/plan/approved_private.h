@@ -10,13 +10,13 @@
 #include "engine/plan/digest.h"
 
 struct approved_step {
-    const char *id, *type;       /* in the arena */
-    enum plan_action action;     /* DEFERRED: it could not be planned, for whatever reason */
-    bool leaves;                 /* no resource of the Spec: an object that goes, or is forgotten */
-    bool create_first;           /* of REPLACE */
-    bool has_unknown;            /* plan_change.has_unknown */
+    const char *id, *type;   /* in the arena */
+    enum plan_action action; /* DEFERRED: it could not be planned, for whatever reason */
+    bool leaves;             /* no resource of the Spec: an object that goes, or is forgotten */
+    bool create_first;       /* of REPLACE */
+    bool has_unknown;        /* plan_change.has_unknown */
     struct digest_halves halves;
-    const struct value *unknown; /* digest_unknown(); a reference; NULL: none */
+    const struct value *unknown; /* of the digest; a reference; NULL: none */
     const struct value *secrets; /* plan_change.secrets; a reference; NULL: none. For messages: the
                                     digests have them */
     struct digest_shown shown;   /* of CREATE; its value is a reference */
@@ -25,7 +25,7 @@ struct approved_step {
 struct approved_plan {
     atomic_uint references;
     struct arena arena;
-    struct digest_key key; /* owned */
+    struct digest_key key;       /* owned */
     struct approved_step *steps; /* sorted by id */
     size_t n_steps;
 };

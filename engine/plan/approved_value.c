@@ -5,72 +5,52 @@
 #include "engine/base/limits.h"
 #include "engine/base/str.h"
 #include "engine/plan/approved_private.h"
+#include "engine/state/state_value.h"
 
-#define FORMAT_WITHOUT_SHOWN 1
+#define FORMAT_WITHOUT_SHOWN 1 /* no creation shows anything: there is no seal */
 
 /* ---- Writing ---- */
 
-static void add_text_if(struct value_builder *b, const char *key, const char *text)
+static const char *text_or_null(const char *text)
 {
-    if (!*text)
-        return;
-    value_key(b, key);
-    value_add_string(b, text);
+    return *text ? text : NULL;
 }
 
-static void add_flag_if(struct value_builder *b, const char *key, bool flag)
+static const struct value *step_to_value(const struct approved_step *step)
 {
-    if (!flag)
-        return;
-    value_key(b, key);
-    value_add_bool(b, true);
-}
+    _cleanup_value_ const struct value *yes = value_pack("b", 1);
 
-static void add_pointers_if(struct value_builder *b, const char *key, const struct value *pointers)
-{
-    if (!pointers)
-        return;
-    value_key(b, key);
-    value_add(b, pointers);
-}
-
-static void add_step(struct value_builder *b, const struct approved_step *step)
-{
-    value_begin_object(b);
-    add_text_if(b, "id", step->id);
-    add_text_if(b, "type", step->type);
-    add_text_if(b, "action", plan_action_name(step->action));
-    add_flag_if(b, "leaves", step->leaves);
-    add_flag_if(b, "createFirst", step->create_first);
-    add_flag_if(b, "hasUnknown", step->has_unknown);
-    add_text_if(b, "made", step->halves.made);
-    add_text_if(b, "removed", step->halves.removed);
-    add_pointers_if(b, "unknown", step->unknown);
-    add_pointers_if(b, "secrets", step->secrets);
-    add_text_if(b, "shown", step->shown.hex);
-    add_pointers_if(b, "assigned", step->shown.assigned);
-    value_end_object(b);
+    return value_pack(
+        "{s:s, s:s, s:s, s:v?, s:v?, s:v?, s:s?, s:s?, s:v?, s:v?, s:s?, s:v?}", "id", step->id,
+        "type", step->type, "action", plan_action_name(step->action), "leaves",
+        step->leaves ? yes : NULL, "createFirst", step->create_first ? yes : NULL, "hasUnknown",
+        step->has_unknown ? yes : NULL, "made", text_or_null(step->halves.made), "removed",
+        text_or_null(step->halves.removed), "unknown", step->unknown, "secrets", step->secrets,
+        "shown", text_or_null(step->shown.hex), "assigned", step->shown.assigned);
 }
 
 const struct value *approved_plan_to_value(const struct approved_plan *approved)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_value_ const struct value *steps = NULL;
     char digest[HASH_HEX_SIZE], seal[HASH_HEX_SIZE];
     bool is_sealed = approved_plan_seal(approved, seal);
 
     approved_plan_digest(approved, digest);
-    value_begin_object(b);
-    value_key(b, "format");
-    value_add_int(b, is_sealed ? APPROVED_FORMAT : FORMAT_WITHOUT_SHOWN);
-    add_text_if(b, "digest", digest);
-    add_text_if(b, "seal", is_sealed ? seal : "");
-    value_key(b, "steps");
     value_begin_array(b);
-    for (size_t i = 0; i < approved->n_steps; i++)
-        add_step(b, &approved->steps[i]);
+    for (size_t i = 0; i < approved->n_steps; i++) {
+        _cleanup_value_ const struct value *step = step_to_value(&approved->steps[i]);
+
+        if (!step)
+            return NULL;
+        value_add_copy(b, step);
+    }
     value_end_array(b);
-    value_end_object(b);
-    return value_finish(b);
+    steps = value_finish(b);
+    return steps ? value_pack("{s:i, s:s, s:s?, s:v}", "format",
+                              is_sealed ? APPROVED_FORMAT : FORMAT_WITHOUT_SHOWN, "digest", digest,
+                              "seal", is_sealed ? seal : NULL, "steps", steps)
+                 : NULL;
 }
 
 /* ---- Reading ---- */
@@ -80,57 +60,17 @@ static int corrupt(struct error *error, const char *how)
     return err_set(error, ERR_CORRUPT, "PlanCorrupt", "the approved plan is damaged: %s", how);
 }
 
-static int check_members(const struct value *object, const char *const *known, struct error *error)
-{
-    if (!value_is(object, VALUE_OBJECT))
-        return corrupt(error, "an object is missing");
-    for (size_t i = 0; i < value_count(object); i++) {
-        const char *const *name = known;
-        size_t length = 0;
-        const char *key = value_member_key(object, i, &length);
-
-        while (*name && (strlen(*name) != length || memcmp(*name, key, length) != 0))
-            name++;
-        if (!*name)
-            return corrupt(error, "it has a field that this version does not know");
-    }
-    return 0;
-}
-
-/* Not empty, and without NUL; NULL: it is missing, or no such text. */
-static const char *text_of(const struct value *object, const char *key)
-{
-    size_t length = 0;
-    const char *text = value_string_n(value_get(object, key), &length);
-
-    return text && length && strlen(text) == length ? text : NULL;
-}
-
 /* Lower-case hexadecimal, or missing: "". */
 static int read_digest(const struct value *object, const char *key, char ret_hex[HASH_HEX_SIZE],
                        struct error *error)
 {
-    const char *text = text_of(object, key);
+    const char *text = NULL;
+    int r = member_text_if(object, key, &text, error);
 
-    if (!value_get(object, key)) {
-        ret_hex[0] = '\0';
-        return 0;
-    }
-    if (!text || strlen(text) != HASH_HEX_SIZE - 1 ||
-        strspn(text, "0123456789abcdef") != HASH_HEX_SIZE - 1)
-        return corrupt(error, "a digest is none");
-    memcpy(ret_hex, text, HASH_HEX_SIZE);
-    return 0;
-}
-
-static int read_flag(const struct value *object, const char *key, bool *ret, struct error *error)
-{
-    const struct value *flag = value_get(object, key);
-
-    if (flag && !value_is(flag, VALUE_BOOL))
-        return corrupt(error, "a flag is none");
-    *ret = value_bool(flag, false);
-    return 0;
+    if (r >= 0 && text && !hash_is_hex(text))
+        return state_corrupt(error, "a digest is none");
+    str_copy(ret_hex, HASH_HEX_SIZE, text ? text : "");
+    return r;
 }
 
 static int read_pointers(const struct value *object, const char *key, const struct value **ret,
@@ -141,12 +81,12 @@ static int read_pointers(const struct value *object, const char *key, const stru
     if (!pointers)
         return 0;
     if (!value_is(pointers, VALUE_ARRAY) || !value_count(pointers))
-        return corrupt(error, "the unknown paths are no list");
+        return state_corrupt(error, "the unknown paths are no list");
     for (size_t i = 0; i < value_count(pointers); i++) {
         const char *path = value_string(value_at(pointers, i));
 
         if (!path || (*path && *path != '/'))
-            return corrupt(error, "an unknown path is none");
+            return state_corrupt(error, "an unknown path is none");
     }
     *ret = value_ref(pointers);
     return 0;
@@ -160,10 +100,10 @@ static int read_texts(const struct value *object, const char *key, const struct 
     if (!texts)
         return 0;
     if (!value_is(texts, VALUE_ARRAY) || !value_count(texts))
-        return corrupt(error, "the secrets are no list");
+        return state_corrupt(error, "the secrets are no list");
     for (size_t i = 0; i < value_count(texts); i++)
         if (!value_string(value_at(texts, i)))
-            return corrupt(error, "a secret is no text");
+            return state_corrupt(error, "a secret is no text");
     *ret = value_ref(texts);
     return 0;
 }
@@ -196,7 +136,7 @@ static int check_shape(const struct approved_step *step, struct error *error)
         (*step->shown.hex && step->action != PLAN_CREATE) ||
         (step->shown.assigned && !*step->shown.hex) ||
         (step->create_first && step->action != PLAN_REPLACE))
-        return corrupt(error, "a step does not go with its action");
+        return state_corrupt(error, "a step does not go with its action");
     return 0;
 }
 
@@ -206,19 +146,23 @@ static int read_step(struct approved_plan *approved, const struct value *value, 
         "id",      "type",    "action", "leaves",   "createFirst", "hasUnknown", "made",
         "removed", "unknown", "shown",  "assigned", "secrets",     NULL};
     struct approved_step *step = &approved->steps[approved->n_steps++];
-    const char *id = text_of(value, "id"), *type = text_of(value, "type");
-    int r = check_members(value, known, error);
+    const char *id = "", *type = "";
+    int r = members_check(value, known, error);
 
-    if (r >= 0 && (!id || strlen(id) > LIMIT_ID_BYTES || !type))
-        r = corrupt(error, "a step does not say what it is of");
-    if (r >= 0 && !plan_action_parse(text_of(value, "action"), &step->action))
-        r = corrupt(error, "an action is none that this version knows");
     if (r >= 0)
-        r = read_flag(value, "leaves", &step->leaves, error);
+        r = member_text(value, "id", &id, error);
     if (r >= 0)
-        r = read_flag(value, "createFirst", &step->create_first, error);
+        r = member_text(value, "type", &type, error);
+    if (r >= 0 && strlen(id) > LIMIT_ID_BYTES)
+        r = state_corrupt(error, "an id is too long");
+    if (r >= 0 && !plan_action_parse(value_get_string(value, "action"), &step->action))
+        r = state_corrupt(error, "an action is none that this version knows");
     if (r >= 0)
-        r = read_flag(value, "hasUnknown", &step->has_unknown, error);
+        r = member_flag_if(value, "leaves", &step->leaves, error);
+    if (r >= 0)
+        r = member_flag_if(value, "createFirst", &step->create_first, error);
+    if (r >= 0)
+        r = member_flag_if(value, "hasUnknown", &step->has_unknown, error);
     if (r >= 0)
         r = read_digest(value, "made", step->halves.made, error);
     if (r >= 0)
@@ -272,7 +216,8 @@ int approved_plan_from_value(const struct value *value, const void *key, size_t 
     const struct value *steps = value_get(value, "steps");
     _cleanup_(approved_plan_unref_p) struct approved_plan *approved = NULL;
     int64_t format = value_int(value_get(value, "format"), 0);
-    int r = 0;
+    struct error problem = {0};
+    int r;
 
     if (format > APPROVED_FORMAT)
         return err_set(error, ERR_UNSUPPORTED, NULL,
@@ -280,16 +225,16 @@ int approved_plan_from_value(const struct value *value, const void *key, size_t 
                        (long long)format);
     if (format < FORMAT_WITHOUT_SHOWN || !value_is(steps, VALUE_ARRAY))
         return corrupt(error, "it is no such plan");
-    r = check_members(value, known, error);
+    r = members_check(value, known, &problem);
     approved = approved_plan_make((struct digest_key){key, key_length}, value_count(steps));
     for (size_t i = 0; r >= 0 && i < value_count(steps); i++)
-        r = read_step(approved, value_at(steps, i), error);
+        r = read_step(approved, value_at(steps, i), &problem);
     if (r < 0)
-        return r;
+        return corrupt(error, problem.message);
     approved_plan_sort(approved);
-    r = check_digest(approved, text_of(value, "digest"), digest, error);
+    r = check_digest(approved, value_get_string(value, "digest"), digest, error);
     if (r >= 0)
-        r = check_seal(approved, format, text_of(value, "seal"), error);
+        r = check_seal(approved, format, value_get_string(value, "seal"), error);
     if (r < 0)
         return r;
     *ret = TAKE(approved);

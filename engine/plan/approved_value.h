@@ -5,7 +5,7 @@
  *    "steps": [{"id", "type", "action", "leaves", "createFirst", "hasUnknown",
  *               "made", "removed", "unknown", "shown", "assigned"}]}
  *
- * "unknown" and "assigned" are JSON pointers (digest_unknown(), digest_shown()). Members that say
+ * "unknown" and "assigned" are JSON pointers (change_digest, digest_shown). Members that say
  * nothing are left out. A reader needs the key: it computes the digest and the seal anew, and takes
  * nothing that was changed since. It is strict: a member that is not known, missing, or of another
  * type is ERR_CORRUPT.

@@ -33,8 +33,6 @@ void diff_done(struct diff *diff)
 
 static void add_visible(struct value_builder *b, const struct value *value)
 {
-    size_t length;
-
     if (value_is_sensitive(value)) {
         value_add_string(b, DIFF_SENSITIVE);
         return;
@@ -44,15 +42,14 @@ static void add_visible(struct value_builder *b, const struct value *value)
         return;
     }
     value_begin_like(b, value);
-    for (size_t i = 0; i < value_count(value); i++)
-        if (value_is(value, VALUE_OBJECT)) {
-            const char *key = value_member_key(value, i, &length);
+    for (size_t i = 0; i < value_count(value); i++) {
+        size_t length = 0;
+        const char *key = value_member_key(value, i, &length);
 
+        if (key)
             value_key_n(b, key, length);
-            add_visible(b, value_member(value, i));
-        } else {
-            add_visible(b, value_at(value, i));
-        }
+        add_visible(b, value_child(value, i));
+    }
     value_end(b);
 }
 
@@ -282,15 +279,10 @@ static void compare_arrays(struct comparison *comparison, const struct value *fr
     }
 }
 
-static bool is_container(const struct value *value)
-{
-    return value_is(value, VALUE_OBJECT) || value_is(value, VALUE_ARRAY);
-}
-
 static void compare(struct comparison *comparison, const struct value *from, const struct value *to)
 {
     const struct value *either = to ? to : from;
-    bool descends = is_container(either) && (value_count(from) || value_count(to)) &&
+    bool descends = (value_count(from) || value_count(to)) &&
                     (!from || !to || value_type(from) == value_type(to));
 
     if (are_equal(from, to) || (comparison->is_whole && value_is(either, VALUE_NULL)))

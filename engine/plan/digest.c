@@ -85,21 +85,16 @@ static bool add_paths(struct value_builder *b, const struct value *value, const 
     return value_count(paths) != 0;
 }
 
-const struct value *digest_unknown(const struct plan_change *change)
+static const struct value *list_unknown(const struct plan_change *change)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *paths = NULL;
     bool any = false;
 
     value_begin_array(b);
     for (enum part part = 0; part < N_PARTS; part++)
         any = add_paths(b, part_of(change, part), prefixes[part]) || any;
     value_end_array(b);
-    value_builder_finish(b, &paths, NULL);
-    if (any)
-        return paths;
-    value_unref(paths);
-    return NULL;
+    return any ? value_finish(b) : NULL;
 }
 
 /* The pointers that begin with the prefix, without it. A reference; NULL: there are no pointers. */
@@ -242,7 +237,7 @@ struct change_digest *change_digest_new(const struct plan_change *change, struct
 
     digest->is_cut = !digest_halves_of(change, NULL, key, &digest->halves);
     if (!digest->is_cut && *digest->halves.made)
-        digest->unknown = digest_unknown(change);
+        digest->unknown = list_unknown(change);
     if (!digest->is_cut)
         digest->shown = digest_shown(change, key);
     return digest;

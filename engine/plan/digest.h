@@ -5,11 +5,11 @@
  * removed. Each
  * half has a digest over the resource's id and type, the uid of the object (unless it is only
  * forgotten), what is ours of the object before (unless it is deleted, and has a uid) and after,
- * the attributes and the extensions, in canonical JSON, with what is unknown as such, and the versions
- * of the secrets that these refer to. The
- * attributes count beside what is ours afterwards because a value may have no place in the object:
- * an empty string, for example. Where a value is unknown, the attributes and extensions as the Spec
- * has them count as well: they say which resource the value will be taken from.
+ * the attributes and the extensions, in canonical JSON, with what is unknown as such, and the
+ * versions of the secrets that these refer to. The attributes count beside what is ours afterwards
+ * because a value may have no place in the object: an empty string, for example. Where a value is
+ * unknown, the attributes and extensions as the Spec has them count as well: they say which
+ * resource the value will be taken from.
  *
  * The digest of the change is over the action, the order of a replacement, the halves, and where
  * values are unknown. What it depends on is no part of it: that is no change of an object. The
@@ -40,11 +40,6 @@ struct digest_halves {
     char made[HASH_HEX_SIZE], removed[HASH_HEX_SIZE];
 };
 
-/* JSON pointers to what is unknown of what is made: "/after/spec/replicas" is a field of the
- * object, "/attributes/spec/replicas" and "/extensions/region" are fields of what is wanted. A
- * reference; NULL: nothing is. */
-const struct value *digest_unknown(const struct plan_change *change);
-
 /* unknown: such pointers, to what counts as unknown; or NULL. False: a value of it is past a bound
  * of limits.h, and cannot be digested. */
 bool digest_halves_of(const struct plan_change *change, const struct value *unknown,
@@ -65,8 +60,11 @@ struct digest_shown digest_shown_like(const struct plan_change *change,
 /* What a digest needs of a change as it was planned, so that its objects can be freed. */
 struct change_digest {
     struct digest_halves halves;
-    const struct value *unknown; /* digest_unknown(), if anything is made; a reference, or NULL */
-    bool is_cut;                 /* a value is past a bound of limits.h: there is no digest */
+    /* JSON pointers to what is unknown of what is made: "/after/spec/replicas" is a field of the
+     * object, "/attributes/spec/replicas" and "/extensions/region" are fields of what is wanted. A
+     * reference; NULL: nothing is. */
+    const struct value *unknown;
+    bool is_cut; /* a value is past a bound of limits.h: there is no digest */
     struct digest_shown shown;
 };
 struct change_digest *change_digest_new(const struct plan_change *change, struct digest_key key);
@@ -77,9 +75,9 @@ DEFINE_CLEANUP(struct change_digest *, change_digest_free)
 struct digest_parts {
     const char *id, *type;
     enum plan_action action;
-    bool leaves;                 /* it is of no resource of the Spec */
-    bool create_first;           /* of REPLACE */
-    bool has_unknown;            /* plan_change.has_unknown */
+    bool leaves;       /* it is of no resource of the Spec */
+    bool create_first; /* of REPLACE */
+    bool has_unknown;  /* plan_change.has_unknown */
     const struct digest_halves *halves;
     const struct value *unknown; /* JSON pointers; or NULL */
 };

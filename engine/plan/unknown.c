@@ -1,8 +1,5 @@
 #include "engine/plan/unknown.h"
 
-#include <stdlib.h>
-
-#include "engine/base/mem.h"
 #include "engine/value/pointer_walk.h"
 
 static bool is_unknown(const struct value *value)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/str.h"
+#include "engine/spec/private.h"
 
 void check_problem(struct check *check, const char *reason, const struct place *place,
                    const char *format, ...)
@@ -44,4 +45,24 @@ const char *check_text(struct check *check, const struct value *value, const str
     else
         return text;
     return NULL;
+}
+
+size_t check_choice(struct check *check, const struct value *value, const struct place *place,
+                    const char *const *names, size_t absent, size_t unreadable)
+{
+    const char *text = check_is_absent(value) ? NULL : check_text(check, value, place);
+    _cleanup_buf_ struct buf all = BUF_INIT;
+    size_t n = 0;
+
+    if (check_is_absent(value))
+        return absent;
+    for (; names[n]; n++)
+        if (str_equal(text, names[n]))
+            return n;
+    for (size_t i = 0; i < n; i++)
+        buf_printf(&all, "%s%s", !i ? "" : i + 1 < n ? ", " : n == 2 ? " nor " : " and ", names[i]);
+    if (text)
+        check_problem(check, INVALID_SPEC, place, "\"%s\" is %s %s", text,
+                      n == 2 ? "neither" : "none of", all.data);
+    return unreadable;
 }

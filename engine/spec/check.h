@@ -19,7 +19,7 @@
 
 struct check {
     const struct spec *spec;   /* the head and all ids are read before the first resource is checked
-                                  */
+                                */
     struct problems *problems; /* NULL: problems are not reported */
     const char *id;            /* id of the resource that is being checked; NULL: none, or its id is
                                   not valid */
@@ -31,7 +31,8 @@ struct check {
  * of one Spec share a state.
  */
 struct spec_checks {
-    /* Called before the first resource. arg: spec_type.arg. Returns the state. */
+    /* Called before the first resource. arg: spec_type.arg. Returns the state. NULL: that is arg.
+     */
     void *(*begin)(void *arg, struct check *check);
 
     /* Called for each resource of the type, in the Spec's order: resources[index], at that place.
@@ -43,7 +44,8 @@ struct spec_checks {
     void (*reference)(void *state, struct check *check, const struct resource *target,
                       const char *path, const struct place *place);
 
-    /* Called after the last resource, for checks of all resources together. Frees the state. */
+    /* Called after the last resource, for checks of all resources together. Frees the state. May be
+     * NULL. */
     void (*end)(void *state, struct check *check);
 };
 

@@ -6,7 +6,6 @@
 #include "engine/base/str.h"
 #include "engine/spec/private.h"
 #include "engine/spec/ref.h"
-#include "engine/spec/ref_private.h"
 #include "engine/spec/secret_ref.h"
 
 /* Unknown ids of a Spec that are compared with all others. */

@@ -2,8 +2,6 @@
 #include <string.h>
 
 #include "engine/base/limits.h"
-#include "engine/base/mem.h"
-#include "engine/base/str.h"
 #include "engine/spec/private.h"
 
 /* Reports whatever is wrong; the runtime of the type checks what names an object (check.h). */

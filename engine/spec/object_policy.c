@@ -1,8 +1,6 @@
 /* Reads the fields of a Spec that are about objects in which others have a part. */
 #include "engine/spec/object_policy.h"
 
-#include <string.h>
-
 #include "engine/spec/private.h"
 
 void object_policy_ref(struct object_policy *policy)
@@ -16,28 +14,6 @@ void object_policy_done(struct object_policy *policy)
     value_unref(policy->ignore);
     value_unref(policy->common_metadata);
     *policy = (struct object_policy){0};
-}
-
-/* The index of the field's text among the names, which NULL ends; the first one by default. */
-static size_t read_choice(struct check *check, const struct value *fields, const char *name,
-                          const char *const *names)
-{
-    const struct value *value = value_get(fields, name);
-    const struct place place = {.key = name};
-    _cleanup_buf_ struct buf all = BUF_INIT;
-    const char *text;
-
-    if (check_is_absent(value))
-        return 0;
-    text = check_text(check, value, &place);
-    for (size_t i = 0; text && names[i]; i++)
-        if (strcmp(text, names[i]) == 0)
-            return i;
-    for (size_t i = 0; names[i]; i++)
-        buf_printf(&all, "%s%s", i ? ", " : "", names[i]);
-    if (text)
-        check_problem(check, INVALID_SPEC, &place, "\"%s\" is none of %s", text, all.data);
-    return 0;
 }
 
 static const struct value *read_container(struct check *check, const struct value *fields,
@@ -60,10 +36,15 @@ void check_object_policy(struct check *check, const struct value *fields, struct
                                            [ADOPT_MATCHING] = "MustMatch",
                                            [ADOPT_ALL] = "AdoptAll",
                                            NULL};
+    const struct place at_conflict = {.key = "conflictPolicy"};
+    const struct place at_adoption = {.key = "adoptionPolicy"};
 
     *ret = (struct object_policy){
-        .yields = read_choice(check, fields, "conflictPolicy", conflict) == 1,
-        .adoption = (enum adoption_policy)read_choice(check, fields, "adoptionPolicy", adoption),
+        .yields =
+            check_choice(check, value_get(fields, at_conflict.key), &at_conflict, conflict, 0, 0),
+        .adoption = (enum adoption_policy)check_choice(check, value_get(fields, at_adoption.key),
+                                                       &at_adoption, adoption, ADOPT_IF_UNOWNED,
+                                                       ADOPT_IF_UNOWNED),
         .ignore = read_container(check, fields, "ignore", VALUE_ARRAY),
         .common_metadata = read_container(check, fields, "commonMetadata", VALUE_OBJECT),
     };

@@ -1,5 +1,4 @@
 #include <stddef.h>
-#include <string.h>
 
 #include "engine/base/duration.h"
 #include "engine/base/str.h"
@@ -38,6 +37,7 @@ static const char *const deletion_policies[] = {
     [DELETION_DELETE] = "Delete",
     [DELETION_WAIT_FOR_TERMINATION] = "WaitForTermination",
     [DELETION_ORPHAN] = "Orphan",
+    NULL,
 };
 
 static bool read_boolean(struct check *check, const struct value *fields, const char *name,
@@ -93,57 +93,36 @@ static int64_t read_count(struct check *check, const struct value *fields, const
     return fallback;
 }
 
+/* What cannot be read counts as what does less: the Spec is refused, or is being deleted. */
 static enum deletion_policy read_deletion(struct check *check, const struct value *fields)
 {
-    const struct value *value = value_get(fields, "deletionPolicy");
     const struct place place = {.key = "deletionPolicy"};
-    const char *text;
 
-    if (check_is_absent(value))
-        return DELETION_MIRROR_PRUNE;
-    text = check_text(check, value, &place);
-    for (size_t i = 0; text && i < ARRAY_SIZE(deletion_policies); i++)
-        if (strcmp(text, deletion_policies[i]) == 0)
-            return (enum deletion_policy)i;
-    if (text)
-        check_problem(check, INVALID_SPEC, &place,
-                      "\"%s\" is none of MirrorPrune, Delete, WaitForTermination and Orphan", text);
-    return DELETION_ORPHAN;
+    return (enum deletion_policy)check_choice(check, value_get(fields, place.key), &place,
+                                              deletion_policies, DELETION_MIRROR_PRUNE,
+                                              DELETION_ORPHAN);
 }
 
-/* A mode that cannot be read: the Spec is refused. */
 static bool read_needs_approval(struct check *check, const struct value *fields)
 {
-    const struct value *value = value_get(value_get(fields, "approval"), "mode");
-    const struct place above = {.key = "approval"};
-    const struct place place = {.above = &above, .key = "mode"};
-    const char *text;
+    static const char *const modes[] = {"Automatic", "Manual", NULL};
+    const struct place above = {.key = "approval"}, place = {.above = &above, .key = "mode"};
 
-    if (check_is_absent(value))
-        return false;
-    text = check_text(check, value, &place);
-    if (text && strcmp(text, "Automatic") == 0)
-        return false;
-    if (text && strcmp(text, "Manual") != 0)
-        check_problem(check, INVALID_SPEC, &place, "\"%s\" is neither Automatic nor Manual", text);
-    return true;
+    return check_choice(check, value_path(fields, "approval", "mode", NULL), &place, modes, 0, 1);
 }
 
-/* A value that cannot be read: the Spec is refused. */
 static void read_remediation(struct check *check, const struct value *fields,
                              struct spec_policy *ret)
 {
+    static const char *const strategies[] = {"none", "rollback", NULL};
     const struct value *remediation = value_get(fields, "remediation");
-    const struct value *strategy = value_get(remediation, "strategy");
     const struct value *retries = value_get(remediation, "retries");
     const struct place above = {.key = "remediation"};
     const struct place place = {.above = &above, .key = "strategy"};
     const struct place number = {.above = &above, .key = "retries"};
-    const char *text = check_is_absent(strategy) ? "none" : check_text(check, strategy, &place);
 
-    ret->rolls_back = text && strcmp(text, "rollback") == 0;
-    if (text && !ret->rolls_back && strcmp(text, "none") != 0)
-        check_problem(check, INVALID_SPEC, &place, "\"%s\" is neither none nor rollback", text);
+    ret->rolls_back =
+        check_choice(check, value_get(remediation, "strategy"), &place, strategies, 0, 0);
     ret->retries = check_is_absent(retries) ? 0 : value_int(retries, INT64_MIN);
     if (ret->retries >= -1 && ret->retries <= INT32_MAX)
         return;
@@ -151,23 +130,14 @@ static void read_remediation(struct check *check, const struct value *fields,
     ret->retries = 0;
 }
 
-/* A mode that cannot be read: the Spec is refused. */
 static enum drift_mode read_drift(struct check *check, const struct value *fields)
 {
     static const char *const modes[] = {
-        [DRIFT_ENABLED] = "enabled", [DRIFT_WARN] = "warn", [DRIFT_DISABLED] = "disabled"};
-    const struct value *value = value_get(value_get(fields, "driftDetection"), "mode");
-    const struct place above = {.key = "driftDetection"};
-    const struct place place = {.above = &above, .key = "mode"};
-    const char *text = check_is_absent(value) ? "enabled" : check_text(check, value, &place);
+        [DRIFT_ENABLED] = "enabled", [DRIFT_WARN] = "warn", [DRIFT_DISABLED] = "disabled", NULL};
+    const struct place above = {.key = "driftDetection"}, place = {.above = &above, .key = "mode"};
 
-    for (size_t i = 0; text && i < ARRAY_SIZE(modes); i++)
-        if (strcmp(text, modes[i]) == 0)
-            return (enum drift_mode)i;
-    if (text)
-        check_problem(check, INVALID_SPEC, &place, "\"%s\" is none of enabled, warn and disabled",
-                      text);
-    return DRIFT_ENABLED;
+    return (enum drift_mode)check_choice(check, value_path(fields, "driftDetection", "mode", NULL),
+                                         &place, modes, DRIFT_ENABLED, DRIFT_ENABLED);
 }
 
 static const char *read_service_account(struct check *check, const struct value *fields)

@@ -14,7 +14,7 @@ struct parse {
     struct spec *spec;
     const struct spec_options *options;
     bool is_partial; /* there are resources that are not known */
-    void **states; /* one state for each type's checks */
+    void **states;   /* one state for each type's checks */
 
     struct entry *entries; /* by resource index */
     uint32_t *taken;       /* by index: 1 + the last resource that is known to depend on this one */
@@ -29,6 +29,11 @@ struct resource entry_resource(struct arena *arena, const struct entry *entry);
 
 /* The type's index in the options; n_types: unknown, or without checks. */
 size_t parse_checked_type(const struct parse *parse, const char *type);
+
+/* check.c: the index of a text among the names, which NULL ends. absent, unreadable: in place of
+ * it; what cannot be read is a problem. */
+size_t check_choice(struct check *check, const struct value *value, const struct place *place,
+                    const char *const *names, size_t absent, size_t unreadable);
 
 /* policy.c: reads the fields of spec.spec other than the resources, with their defaults. */
 void check_policy(struct check *check, const struct value *fields, struct spec_policy *ret);
@@ -52,5 +57,9 @@ void parse_health_check_exprs(struct parse *parse, const struct value *fields);
 
 /* moved.c: checks the id that a resource had before. */
 void parse_moved(struct parse *parse, size_t index, const struct place *place);
+
+/* ref.c: the text of a reference, terminated. value: a string for which ref_is() is true.
+ * ERR_INVALID InvalidReference: it contains a NUL. */
+int ref_text(const struct value *value, const char **ret, struct error *error);
 
 #endif

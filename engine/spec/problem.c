@@ -1,6 +1,5 @@
 #include "engine/spec/problem.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "engine/base/buf.h"

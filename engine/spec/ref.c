@@ -4,7 +4,7 @@
 
 #include "engine/base/limits.h"
 #include "engine/base/str.h"
-#include "engine/spec/ref_private.h"
+#include "engine/spec/private.h"
 #include "engine/value/path.h"
 
 #define PREFIX_LENGTH (sizeof(REF_PREFIX) - 1)

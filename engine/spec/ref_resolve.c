@@ -4,7 +4,8 @@
 #include "engine/base/limits.h"
 #include "engine/base/str.h"
 #include "engine/spec/place.h"
-#include "engine/spec/ref_private.h"
+#include "engine/spec/private.h"
+#include "engine/spec/ref.h"
 #include "engine/spec/secret_ref.h"
 
 /* ---- Looking at references ---- */

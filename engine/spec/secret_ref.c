@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/base64.h"
+#include "engine/base/escape.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 #include "engine/spec/ref.h"
@@ -103,47 +104,26 @@ static int refuse(const char *text, const char *why, struct error *error)
     return err_set(error, ERR_INVALID, "InvalidReference", "\"%s\" %s", shown, why);
 }
 
-static int digit(char c)
+/* Free it. NULL: a % without two digits, or what is no text. */
+static char *decode(const char *text, size_t length)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+    _cleanup_free_ char *decoded = escape_url_read(text, length);
 
-/* Decodes in place. False: a % without two digits, or what is no text. */
-static bool decode(char *text)
-{
-    char *to = text;
-
-    for (const char *at = text; *at; at++) {
-        int high, low;
-
-        if (*at != '%') {
-            *to++ = *at;
-            continue;
-        }
-        high = digit(at[1]);
-        low = high < 0 ? -1 : digit(at[2]);
-        if (low < 0)
-            return false;
-        *to++ = (char)(high << 4 | low);
-        at += 2;
-    }
-    *to = '\0';
-    for (const char *at = text; *at; at++)
+    for (const char *at = decoded; at && *at; at++)
         if ((unsigned char)*at < 0x20 || *at == 0x7f)
-            return false;
-    return utf8_valid(text, strlen(text)) == strlen(text);
+            return NULL;
+    if (!decoded || utf8_valid(decoded, strlen(decoded)) != strlen(decoded))
+        return NULL;
+    return TAKE(decoded);
 }
 
 /* One segment of a path: a provider's address is made of it. */
 static bool is_segment(const char *text, size_t length)
 {
-    _cleanup_free_ char *segment = str_new_n(text, length);
+    _cleanup_free_ char *segment = decode(text, length);
 
-    return length && decode(segment) && *segment && !strchr(segment, '/') &&
-           !str_equal(segment, ".") && !str_equal(segment, "..");
+    return segment && *segment && !strchr(segment, '/') && !str_equal(segment, ".") &&
+           !str_equal(segment, "..");
 }
 
 static bool are_segments(const char *path)
@@ -166,8 +146,9 @@ static char *version_of(const char *query)
 
     if (!str_has_prefix(query, VERSION_QUERY))
         return NULL;
-    version = str_new(query + strlen(VERSION_QUERY));
-    if (!*version || strpbrk(version, "&=#") || !decode(version) || strchr(version, ' '))
+    query += strlen(VERSION_QUERY);
+    version = decode(query, strlen(query));
+    if (!version || !*version || strpbrk(query, "&=#") || strchr(version, ' '))
         return NULL;
     return TAKE(version);
 }
@@ -195,12 +176,10 @@ int secret_ref_parse(const char *text, struct secret_ref *ret, struct error *err
         return refuse(text, "may have ?version=V after the property, and nothing else", error);
     slash = strrchr(path, '/');
     if (slash) {
-        ret->property = str_new(slash + 1);
-        decode(ret->property);
+        ret->property = decode(slash + 1, strlen(slash + 1));
         *slash = '\0';
     }
-    decode(path);
-    ret->name = TAKE(path);
+    ret->name = decode(path, strlen(path));
     return 0;
 }
 

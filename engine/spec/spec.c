@@ -4,7 +4,6 @@
 
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
-#include "engine/base/str.h"
 #include "engine/spec/private.h"
 
 /* The types that Kusion and this API define. Without a runtime for one of them, the problem is
@@ -213,12 +212,14 @@ static void check_resources(struct parse *parse, const struct value *list)
     parse->check.id = NULL;
     for (size_t i = 0; i < n_types; i++)
         if (types[i].checks)
-            parse->states[i] = types[i].checks->begin(types[i].arg, &parse->check);
+            parse->states[i] = types[i].checks->begin
+                                   ? types[i].checks->begin(types[i].arg, &parse->check)
+                                   : types[i].arg;
     for (size_t i = 0; i < n; i++)
         check_resource(parse, value_at(list, i), i);
     for (size_t i = 0; i < n_types; i++) {
         parse->check.id = NULL;
-        if (types[i].checks)
+        if (types[i].checks && types[i].checks->end)
             types[i].checks->end(parse->states[i], &parse->check);
     }
     parse->check.id = NULL;

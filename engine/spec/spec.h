@@ -4,9 +4,9 @@
  * spec_parse() reads the whole custom resource (metadata, spec) and reports all problems at once. A
  * Spec with any problem is refused as a whole. Checks: ids are unique, types are known, dependsOn
  * names known ids other than the resource's own, references name known ids, and each resource
- * passes the checks of its type (check.h). What this version does not have (a runtime, a provider of
- * secrets, a health check in KCL or CEL) is a problem with reason Unsupported; no field is silently
- * ignored.
+ * passes the checks of its type (check.h). What this version does not have (a runtime, a provider
+ * of secrets, a health check in KCL or CEL) is a problem with reason Unsupported; no field is
+ * silently ignored.
  *
  * Immutable after parsing. Defaults (api.md) are applied here and not by the API's schema, so
  * GitOps tools see no drift.

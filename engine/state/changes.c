@@ -4,7 +4,7 @@
 #include "engine/base/str.h"
 #include "engine/state/state_value.h"
 
-static void change_done(struct ledger_change *change)
+void change_done(struct ledger_change *change)
 {
     record_unref(change->put);
     free((char *)(uintptr_t)change->id);

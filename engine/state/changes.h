@@ -25,7 +25,8 @@ struct changes {
     {                \
         0            \
     }
-void changes_done(struct changes *changes); /* leaves an empty list */
+void changes_done(struct changes *changes);     /* leaves an empty list */
+void change_done(struct ledger_change *change); /* that was added to a list */
 
 void changes_add(struct changes *changes, const struct ledger_change *change);
 

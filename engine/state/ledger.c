@@ -78,12 +78,11 @@ void ledger_set_head(struct ledger *ledger, const struct state_head *head)
 
     own.spec_namespace = ledger->key.namespace_name;
     own.spec_name = ledger->key.name;
-    pthread_mutex_lock(&ledger->lock);
+    LOCKED(&ledger->lock);
     own.serial = state_head(ledger->state)->serial;
     own.epoch = state_head(ledger->state)->epoch;
     state_set_head(ledger->state, &own);
     ledger->head_changed = true;
-    pthread_mutex_unlock(&ledger->lock);
 }
 
 static void note_progress(struct ledger *ledger)

@@ -1,8 +1,7 @@
 #include <string.h>
 
-#include "engine/base/mem.h"
-#include "engine/base/str.h"
 #include "engine/state/ledger_private.h"
+#include "engine/store/names.h"
 
 /* ---- One document ---- */
 
@@ -149,36 +148,6 @@ void ledger_remove_written_outcomes(struct ledger *ledger)
 
 /* ---- Reading those of earlier leaders ---- */
 
-struct names {
-    char **items;
-    size_t count, capacity;
-};
-
-static void names_done(struct names *names)
-{
-    for (size_t i = 0; i < names->count; i++)
-        free(names->items[i]);
-    free(names->items);
-}
-
-static int on_name(void *arg, const struct document_name *name, struct error *error)
-{
-    struct names *names = arg;
-
-    (void)error;
-    names->items = mem_grow(names->items, names->count, &names->capacity, sizeof(char *));
-    names->items[names->count++] = str_new(name->item);
-    return 0;
-}
-
-static int list_documents(const struct ledger *ledger, const struct store_call *call,
-                          struct names *ret, struct error *error)
-{
-    struct store *store = ledger->table->config.store;
-
-    return store->ops->list(store, DOCUMENT_OUTCOME, &ledger->key, on_name, ret, call, error);
-}
-
 /* The begin marks of State, by call id. */
 static void find_marks(const struct ledger *ledger, struct strmap *ret)
 {
@@ -222,8 +191,8 @@ static int read_marked(const struct ledger *ledger, const struct strmap *marks,
     int r = 0;
 
     for (size_t i = 0; r >= 0 && i < names->count; i++)
-        if (strmap_get(marks, names->items[i]))
-            r = read_one(ledger, names->items[i], call, ret, error);
+        if (strmap_get(marks, names->items[i].item))
+            r = read_one(ledger, names->items[i].item, call, ret, error);
     return r;
 }
 
@@ -238,19 +207,20 @@ static int fold_names(struct ledger *ledger, const struct strmap *marks, const s
     changes_done(&changes);
     /* A document that could not be removed does no harm: the next ledger_open() finds it again. */
     for (size_t i = 0; r >= 0 && i < names->count; i++)
-        remove_one(ledger, names->items[i], call, NULL);
+        remove_one(ledger, names->items[i].item, call, NULL);
     return r;
 }
 
 int ledger_fold_outcomes(struct ledger *ledger, const struct store_call *call, struct error *error)
 {
     struct strmap marks = STRMAP_INIT;
-    struct names names = {0};
+    struct names names = NAMES_INIT;
     int r = 0;
 
     find_marks(ledger, &marks);
     if (marks.count)
-        r = list_documents(ledger, call, &names, error);
+        r = names_list_of(&names, ledger->table->config.store, DOCUMENT_OUTCOME, &ledger->key, call,
+                          error);
     if (r >= 0 && names.count)
         r = fold_names(ledger, &marks, &names, call, error);
     names_done(&names);
@@ -261,11 +231,12 @@ int ledger_fold_outcomes(struct ledger *ledger, const struct store_call *call, s
 int ledger_remove_outcomes(struct ledger *ledger, struct error *error)
 {
     struct store_call call = ledger_call(ledger, PERMIT_ACT);
-    struct names names = {0};
-    int r = list_documents(ledger, &call, &names, error);
+    struct names names = NAMES_INIT;
+    int r = names_list_of(&names, ledger->table->config.store, DOCUMENT_OUTCOME, &ledger->key,
+                          &call, error);
 
     for (size_t i = 0; r >= 0 && i < names.count; i++)
-        r = remove_one(ledger, names.items[i], &call, error);
+        r = remove_one(ledger, names.items[i].item, &call, error);
     names_done(&names);
     return r;
 }

@@ -25,15 +25,6 @@ void ledger_work_end(struct ledger *ledger)
 
 /* ---- What landed ---- */
 
-static void landing_done(struct landing *landing)
-{
-    struct changes one = {.items = mem_new(sizeof(struct ledger_change)), .count = 1};
-
-    one.items[0] = landing->change;
-    changes_done(&one);
-    record_unref(landing->mark);
-}
-
 /* Notes that the landing's outcome document is no longer needed. */
 static void note_written(struct ledger *ledger, const struct landing *landing)
 {
@@ -49,7 +40,8 @@ void ledger_forget_landed(struct ledger *ledger, uint64_t ticket)
     while (count < ledger->n_landed && ledger->landed[count].ticket <= ticket) {
         if (ledger->landed[count].is_written)
             note_written(ledger, &ledger->landed[count]);
-        landing_done(&ledger->landed[count++]);
+        change_done(&ledger->landed[count].change);
+        record_unref(ledger->landed[count++].mark);
     }
     ledger->n_landed -= count;
     if (ledger->n_landed)
@@ -245,9 +237,8 @@ static void set_late(struct ledger *ledger, int64_t since, const char *why)
 
 void ledger_note_late(struct ledger *ledger, const struct error *why)
 {
-    pthread_mutex_lock(&ledger->lock);
+    LOCKED(&ledger->lock);
     set_late(ledger, ledger->late_since, why->message);
-    pthread_mutex_unlock(&ledger->lock);
 }
 
 int64_t ledger_late_for(struct ledger *ledger, char *ret, size_t size)

@@ -137,9 +137,8 @@ struct ledger *ledger_ref(struct ledger *ledger)
 {
     if (!ledger)
         return NULL;
-    pthread_mutex_lock(&ledger->table->lock);
+    LOCKED(&ledger->table->lock);
     ledger->references++;
-    pthread_mutex_unlock(&ledger->table->lock);
     return ledger;
 }
 
@@ -150,9 +149,8 @@ void ledger_unref(struct ledger *ledger)
     if (!ledger)
         return;
     ledgers = ledger->table;
-    pthread_mutex_lock(&ledgers->lock);
+    LOCKED(&ledgers->lock);
     entry_release(ledger);
-    pthread_mutex_unlock(&ledgers->lock);
 }
 
 /* ---- Opening ---- */
@@ -161,9 +159,8 @@ static void wake_all(void *arg)
 {
     struct ledgers *ledgers = arg;
 
-    pthread_mutex_lock(&ledgers->lock);
+    LOCKED(&ledgers->lock);
     pthread_cond_broadcast(&ledgers->changed);
-    pthread_mutex_unlock(&ledgers->lock);
 }
 
 /* Waits until a ledger that another thread is opening or closing changes its phase. With the
@@ -314,16 +311,14 @@ int ledger_open(struct ledgers *ledgers, const struct ledger_opening *opening, s
 {
     _cleanup_free_ char *key_text =
         str_printf("%s/%s", opening->key.namespace_name, opening->key.name);
-    struct cancel_listener *listener =
-        opening->cancel ? cancel_listen(opening->cancel, wake_all, ledgers) : NULL;
+    struct cancel_listener *listener = cancel_listen(opening->cancel, wake_all, ledgers);
     struct ledger *ledger = NULL;
     int r;
 
     pthread_mutex_lock(&ledgers->lock);
     r = open_locked(ledgers, opening, key_text, &ledger, error);
     pthread_mutex_unlock(&ledgers->lock);
-    if (listener)
-        cancel_unlisten(opening->cancel, listener);
+    cancel_unlisten(opening->cancel, listener);
     if (r >= 0)
         *ret = ledger;
     return r;

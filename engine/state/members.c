@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/base/str.h"
 #include "engine/state/state_value.h"
 
 int state_corrupt(struct error *error, const char *format, ...)
@@ -74,6 +73,16 @@ int member_int(const struct value *object, const char *key, int64_t *ret, struct
     if (!value_get(object, key))
         return state_corrupt(error, "the field \"%s\" is missing", key);
     return member_int_if(object, key, ret, error);
+}
+
+int member_flag_if(const struct value *object, const char *key, bool *ret, struct error *error)
+{
+    const struct value *member = value_get(object, key);
+
+    if (member && !value_is(member, VALUE_BOOL))
+        return state_corrupt(error, "the field \"%s\" is no boolean", key);
+    *ret = value_bool(member, false);
+    return 0;
 }
 
 int format_check(const struct value *document, struct error *error)

@@ -123,8 +123,7 @@ static int status_from_value(const struct value *own, enum record_status *ret, s
 
 static int call_from_value(const struct value *value, struct record_call *ret, struct error *error)
 {
-    /* Earlier versions wrote "epoch" instead of "term". */
-    static const char *const known[] = {"id", "epoch", "term", "until", NULL};
+    static const char *const known[] = {"id", "term", "until", NULL};
     int r;
 
     if (!value)
@@ -135,17 +134,6 @@ static int call_from_value(const struct value *value, struct record_call *ret, s
     if (r >= 0)
         r = member_int_if(value, "term", &ret->term, error);
     return r < 0 ? r : member_int(value, "until", &ret->until, error);
-}
-
-/* Absent: false. */
-static int flag_from_value(const struct value *own, const char *key, bool *ret, struct error *error)
-{
-    const struct value *flag = value_get(own, key);
-
-    if (flag && !value_is(flag, VALUE_BOOL))
-        return state_corrupt(error, "\"%s\" is no boolean", key);
-    *ret = value_bool(flag, false);
-    return 0;
 }
 
 static int own_from_value(const struct value *own, struct record *ret, struct error *error)
@@ -170,9 +158,9 @@ static int own_from_value(const struct value *own, struct record *ret, struct er
     if (r >= 0)
         r = member_int_if(own, "lostRevision", &ret->lost_revision, error);
     if (r >= 0)
-        r = flag_from_value(own, "done", &ret->is_done, error);
+        r = member_flag_if(own, "done", &ret->is_done, error);
     if (r >= 0)
-        r = flag_from_value(own, "onlyRead", &ret->is_only_read, error);
+        r = member_flag_if(own, "onlyRead", &ret->is_only_read, error);
     ret->result = value_get(own, "result");
     ret->memory = value_get(own, "memory");
     return r < 0 ? r : call_from_value(value_get(own, "call"), &ret->call, error);

@@ -1,6 +1,6 @@
 /*
- * Single records and heads as values: the parts of a State and of a journal's entry. For the files
- * of this folder.
+ * Single records and heads as values: the parts of a State and of a journal's entry. The readers
+ * of members are for approved plans, too.
  *
  * Readers are strict: an unknown member, a missing one, or a wrong type is ERR_CORRUPT. A State
  * that a newer version wrote is refused rather than read in part.
@@ -59,10 +59,11 @@ int members_check(const struct value *object, const char *const *names, struct e
 /* Required members. The string is borrowed; it holds no NUL and is not empty. */
 int member_text(const struct value *object, const char *key, const char **ret, struct error *error);
 int member_int(const struct value *object, const char *key, int64_t *ret, struct error *error);
-/* Optional members: NULL or 0 if missing. */
+/* Optional members: NULL, 0 or false if missing. */
 int member_text_if(const struct value *object, const char *key, const char **ret,
                    struct error *error);
 int member_int_if(const struct value *object, const char *key, int64_t *ret, struct error *error);
+int member_flag_if(const struct value *object, const char *key, bool *ret, struct error *error);
 /* ERR_CORRUPT unless the document is of our format. */
 int format_check(const struct value *document, struct error *error);
 

@@ -5,6 +5,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 
 struct store_gate {
     pthread_mutex_t lock;
@@ -64,10 +65,9 @@ int store_gate_ask(struct store_gate *gate, struct error *error)
 
     if (!gate)
         return 0;
-    pthread_mutex_lock(&gate->lock);
+    LOCKED(&gate->lock);
     if (gate->why)
         r = err_copy(error, gate->why);
-    pthread_mutex_unlock(&gate->lock);
     return r;
 }
 

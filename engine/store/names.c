@@ -36,10 +36,16 @@ static int add(void *arg, const struct document_name *name, struct error *error)
     return 0;
 }
 
+int names_list_of(struct names *names, struct store *store, enum document_kind kind,
+                  const struct spec_key *spec, const struct store_call *call, struct error *error)
+{
+    return store->ops->list(store, kind, spec, add, names, call, error);
+}
+
 int names_list(struct names *names, struct store *store, enum document_kind kind,
                const struct store_call *call, struct error *error)
 {
-    return store->ops->list(store, kind, NULL, add, names, call, error);
+    return names_list_of(names, store, kind, NULL, call, error);
 }
 
 bool names_has(const struct names *names, const struct document_name *name)

@@ -21,9 +21,11 @@ struct names {
     }
 void names_done(struct names *names);
 
-/* Adds all of a kind. */
+/* Adds all of a kind; of one Spec. */
 int names_list(struct names *names, struct store *store, enum document_kind kind,
                const struct store_call *call, struct error *error);
+int names_list_of(struct names *names, struct store *store, enum document_kind kind,
+                  const struct spec_key *spec, const struct store_call *call, struct error *error);
 bool names_has(const struct names *names, const struct document_name *name);
 
 /* "state team/web", "plan team/web web-3"; free(). */

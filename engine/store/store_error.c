@@ -1,7 +1,6 @@
 #include "engine/store/store_error.h"
 
 #include <stdarg.h>
-#include <stdlib.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

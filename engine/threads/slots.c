@@ -110,9 +110,8 @@ static void on_cancel(void *arg)
 {
     struct waiter *waiter = arg;
 
-    pthread_mutex_lock(&waiter->slots->lock);
+    LOCKED(&waiter->slots->lock);
     pthread_cond_signal(&waiter->wake);
-    pthread_mutex_unlock(&waiter->slots->lock);
 }
 
 /* With the lock. */

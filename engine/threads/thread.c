@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/str.h"
 #include "engine/log/log.h"
 
 /* A thread's own faults end the process in any case; blocked, they would end it without a report.

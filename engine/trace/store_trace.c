@@ -3,6 +3,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
+#include "engine/store/names.h"
 
 struct traced {
     struct store base;
@@ -71,17 +72,11 @@ static void traced_free(struct store *base)
     free(traced);
 }
 
-static char *text_of(const struct document_name *name)
-{
-    return str_printf("%s %s/%s%s%s", document_kind_name(name->kind), name->spec.namespace_name,
-                      name->spec.name, name->item ? " " : "", name->item ? name->item : "");
-}
-
 static int traced_open(struct store *base, const struct document_name *name, enum store_mode mode,
                        const struct store_call *call, struct store_file **ret, struct error *error)
 {
     struct store *store = ((struct traced *)base)->store;
-    _cleanup_free_ char *document = text_of(name);
+    _cleanup_free_ char *document = name_text(name);
     struct span span =
         begin(base, mode == STORE_WRITE ? "open to write" : "open to read", document);
     struct store_file *file = NULL;

@@ -1,8 +1,7 @@
 #include <string.h>
 
 #include "engine/base/limits.h"
-#include "engine/value/json.h"
-#include "engine/value/json_stream.h"
+#include "engine/value/json_private.h"
 
 /* The stream's value, which it lends for the time of the call. */
 static int keep(void *arg, const struct value *value, struct error *error)

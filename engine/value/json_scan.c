@@ -1,4 +1,4 @@
-#include "engine/value/json_scan.h"
+#include "engine/value/json_private.h"
 
 #include <string.h>
 

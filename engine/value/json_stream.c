@@ -3,14 +3,12 @@
  * builder. A string that continues in the next piece is held back until it is complete, because
  * yajl would read it from its start again with every piece.
  */
-#include "engine/value/json_stream.h"
-
 #include <string.h>
 #include <yajl/yajl_parse.h>
 
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
-#include "engine/value/json_scan.h"
+#include "engine/value/json_private.h"
 
 enum kind {
     KIND_DOCUMENTS, /* any number of documents */

@@ -1,6 +1,5 @@
 #include <string.h>
 
-#include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 #include "engine/value/decimal.h"
 #include "engine/value/json.h"

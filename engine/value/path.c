@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/str.h"
 
 /* ---- Making ---- */
 

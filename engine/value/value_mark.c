@@ -1,7 +1,5 @@
 #include "engine/value/value_mark.h"
 
-#include <stdlib.h>
-
 #include "engine/base/mem.h"
 #include "engine/value/pointer_walk.h"
 

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/base/arena.h"
-#include "engine/base/mem.h"
 #include "engine/base/utf8.h"
 #include "engine/yaml/yaml.h"
 #include "engine/yaml/yaml_private.h"

@@ -17,7 +17,7 @@
 #include "engine/value/json.h"
 #include "runtimes/chain/remote.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/postgres/connection.h"
+#include "runtimes/postgres/private.h"
 #include "runtimes/postgres/store.h"
 #include "runtimes/s3/private.h"
 #include "runtimes/webdav/store.h"

@@ -121,7 +121,7 @@ _wait_for() {
         elif ((SECONDS - started > seconds)); then
             _give_up "$process" "not $what within $seconds s"
         fi
-        sleep 0.05
+        sleep 0.2
     done
 }
 
@@ -195,7 +195,7 @@ _apiserver_up() {
             grep -a -q 'address already in use' "$dir/log/kube-apiserver.log" || break
             _apiserver_start
         fi
-        sleep 0.05
+        sleep 0.2
     done
     _give_up kube-apiserver "kube-apiserver does not get ready"
 }

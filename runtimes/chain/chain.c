@@ -29,14 +29,7 @@ int chain_damaged(const struct chain_store *store, const char *key, const char *
 {
     _cleanup_free_ char *place = store->objects->ops->describe(store->objects, key);
 
-    return err_set(error, ERR_CORRUPT, CHAIN_CORRUPT, "%s: %s", place, what);
-}
-
-static int conflict(const struct document_name *name, struct error *error)
-{
-    return err_set(error, ERR_CONFLICT, CHAIN_CONFLICT,
-                   "%s of %s/%s was changed by another process meanwhile",
-                   document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
+    return err_set(error, ERR_CORRUPT, STORE_CORRUPT, "%s: %s", place, what);
 }
 
 static bool is_in_doubt(int code)
@@ -95,13 +88,6 @@ static int64_t newest_of(const struct chain_list *list)
 
 /* ---- Reading ---- */
 
-static bool is_name(const struct document_name *a, const struct document_name *b)
-{
-    return a->kind == b->kind && str_equal(a->item, b->item) &&
-           str_equal(a->spec.name, b->spec.name) &&
-           str_equal(a->spec.namespace_name, b->spec.namespace_name);
-}
-
 static void see(struct chain_seen *seen, int64_t number, int64_t looked,
                 const struct object_head *head)
 {
@@ -138,7 +124,7 @@ int chain_read_head(struct chain_store *store, const char *key, const struct sto
 static const char *problem_of(const struct chain_list *list, const struct document_name *name,
                               const struct object_head *head)
 {
-    if (!is_name(&head->name.name, name) || head->number != newest_of(list))
+    if (!document_name_equal(&head->name.name, name) || head->number != newest_of(list))
         return "it is damaged: it is of another document, or has another number";
     if (list->count == 1 && !head->is_removed)
         return "the objects before it are missing: another program deleted them, or a rule of the "
@@ -271,7 +257,7 @@ static int create(struct chain_store *store, const struct document_name *name, c
         if (whose == 1)
             return 0;
         if (whose == 0)
-            return conflict(name, error);
+            return store_changed(name, error);
         if (r == ERR_EXISTS && whose == ERR_NOT_FOUND)
             return 0; /* it was deleted since: what is newer knows if it was ours */
         if (attempt + 1 == CREATE_ATTEMPTS || !pause_before(store, attempt, call)) {
@@ -314,7 +300,7 @@ static int ask_newest(struct chain_store *store, const struct document_name *nam
     if (r == ERR_CORRUPT || (r == 0 && head.n_ancestors == ANCESTORS && !has_ancestor(&head, id)))
         r = unknown(name, error);
     else if (r == 0 && !has_ancestor(&head, id))
-        r = conflict(name, error);
+        r = store_changed(name, error);
     object_head_done(&head);
     return r;
 }
@@ -349,11 +335,11 @@ static int verify(struct chain_store *store, const struct document_name *name, c
         }
         *ret_is_newest = newest_of(list) == number;
         if (!*ret_is_newest)
-            return conflict(name, error);
+            return store_changed(name, error);
         before = list->count > 1 ? list->numbers[list->count - 2] : 0;
         if (chain_is_at_end(seen) ? before <= seen->number : before == seen->number || !is_document)
             return 0;
-        return conflict(name, error);
+        return store_changed(name, error);
     }
     return unknown(name, error);
 }
@@ -441,7 +427,7 @@ static int look_again(struct chain_store *store, const struct document_name *nam
         return r;
     if (now.number != seen->number || now.n_ids != seen->n_ids ||
         (now.n_ids && !str_equal(now.ids[0], seen->ids[0])))
-        return conflict(name, error);
+        return store_changed(name, error);
     *seen = now;
     return 0;
 }

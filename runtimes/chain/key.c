@@ -107,27 +107,6 @@ bool chain_key_parse(const char *key, int64_t *ret_number, size_t *ret_length)
     return *ret_number > 0;
 }
 
-void chain_name_done(struct chain_name *name)
-{
-    free(name->namespace_name);
-    free(name->spec_name);
-    free(name->item);
-    *name = (struct chain_name){0};
-}
-
-static bool parse_kind(const char *word, size_t length, struct chain_name *to)
-{
-    for (int kind = 0; kind < DOCUMENT_KINDS; kind++) {
-        const char *text = document_kind_name((enum document_kind)kind);
-
-        if (strlen(text) == length && memcmp(text, word, length) == 0) {
-            to->name.kind = (enum document_kind)kind;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* One segment of the prefix, which *at is moved beyond. 1; 0: it was cut; -1. */
 static int parse_segment(const char **at, char end, char **ret)
 {
@@ -143,14 +122,18 @@ static int parse_segment(const char **at, char end, char **ret)
     return *ret ? 1 : -1;
 }
 
-int chain_prefix_parse(const char *prefix, struct chain_name *ret)
+int chain_prefix_parse(const char *prefix, struct own_name *ret)
 {
     const char *at = prefix + strlen(FORMAT "/"), *slash;
+    _cleanup_free_ char *word = NULL;
     int namespace_name, spec_name = -1, item = 1, r;
+    enum document_kind kind;
 
-    *ret = (struct chain_name){0};
-    if (!str_has_prefix(prefix, FORMAT "/") || !(slash = strchr(at, '/')) ||
-        !parse_kind(at, (size_t)(slash - at), ret))
+    *ret = (struct own_name){0};
+    if (!str_has_prefix(prefix, FORMAT "/") || !(slash = strchr(at, '/')))
+        return -1;
+    word = str_new_n(at, (size_t)(slash - at));
+    if (!document_kind_parse(word, &kind))
         return -1;
     at = slash + 1;
     namespace_name = parse_segment(&at, '/', &ret->namespace_name);
@@ -161,8 +144,7 @@ int chain_prefix_parse(const char *prefix, struct chain_name *ret)
     r = namespace_name < spec_name ? namespace_name : spec_name;
     r = item < r ? item : r;
     if (r < 1)
-        chain_name_done(ret);
-    ret->name.spec = (struct spec_key){ret->namespace_name, ret->spec_name};
-    ret->name.item = ret->item;
+        own_name_done(ret);
+    own_name_set(ret, kind);
     return r;
 }

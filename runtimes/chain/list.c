@@ -109,7 +109,7 @@ static int read_name(struct chain_store *store, const struct chain *chain,
 static int name_chain(struct chain_store *store, const struct chain *chain, store_on_name *fn,
                       void *arg, const struct store_call *call, struct error *error)
 {
-    struct chain_name name = {0};
+    struct own_name name = {0};
     struct object_head head = {0};
     struct error problem = {0};
     int parsed = chain_prefix_parse(chain->prefix, &name), r = 0;
@@ -128,7 +128,7 @@ static int name_chain(struct chain_store *store, const struct chain *chain, stor
         r = chain_damaged(store, chain->prefix, "this is the key of no document", error);
     }
     object_head_done(&head);
-    chain_name_done(&name);
+    own_name_done(&name);
     return r;
 }
 
@@ -140,10 +140,10 @@ int chain_documents(struct store *base, enum document_kind kind, const struct sp
     struct store_call call = chain_call(store, given);
     _cleanup_free_ char *folder = chain_folder(kind, spec);
     _cleanup_(keys_done) struct keys keys = {0};
-    int r;
+    int r = store_check_cancel(&call, error);
 
-    if (cancel_fired(call.cancel))
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call.cancel));
+    if (r < 0)
+        return r;
     r = read_keys(store, folder, &call, &keys, error);
     for (size_t at = 0; r == 0;) {
         _cleanup_(chain_done) struct chain chain;
@@ -207,9 +207,9 @@ static int tidy_kind(struct chain_store *store, enum document_kind kind,
 
         if (!next_chain(&keys, &at, &chain))
             break;
-        r = cancel_fired(call->cancel)
-                ? err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel))
-                : tidy_chain(store, &chain, call, error);
+        r = store_check_cancel(call, error);
+        if (r == 0)
+            r = tidy_chain(store, &chain, call, error);
     }
     return r;
 }

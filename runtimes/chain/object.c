@@ -30,7 +30,7 @@
 
 void object_head_done(struct object_head *head)
 {
-    chain_name_done(&head->name);
+    own_name_done(&head->name);
     *head = (struct object_head){0};
 }
 
@@ -125,16 +125,6 @@ static bool parse_section(const char *rest, size_t *ret_length, char ret_checksu
     return true;
 }
 
-static bool parse_kind(const char *rest, struct object_head *head)
-{
-    for (int kind = 0; kind < DOCUMENT_KINDS; kind++)
-        if (str_equal(rest, document_kind_name((enum document_kind)kind))) {
-            head->name.name.kind = (enum document_kind)kind;
-            return true;
-        }
-    return false;
-}
-
 static bool parse_word(const char *rest, char **to)
 {
     free(*to);
@@ -145,7 +135,7 @@ static bool parse_word(const char *rest, char **to)
 static bool parse_line(const char *key, const char *rest, struct object_head *head)
 {
     if (str_equal(key, "kind"))
-        return parse_kind(rest, head);
+        return document_kind_parse(rest, &head->name.name.kind);
     if (str_equal(key, "namespace"))
         return parse_word(rest, &head->name.namespace_name);
     if (str_equal(key, "name"))
@@ -199,8 +189,7 @@ bool object_head_parse(const struct buf *object, struct object_head *ret)
         object_head_done(&head);
         return false;
     }
-    head.name.name.spec = (struct spec_key){head.name.namespace_name, head.name.spec_name};
-    head.name.name.item = head.name.item;
+    own_name_set(&head.name, head.name.name.kind);
     *ret = head;
     return true;
 }

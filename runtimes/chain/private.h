@@ -6,10 +6,9 @@
 #include <stdatomic.h>
 
 #include "engine/base/hash.h"
+#include "engine/store/implement.h"
 #include "runtimes/chain/store.h"
 
-#define CHAIN_CORRUPT  "StateCorrupt"  /* reason of ERR_CORRUPT */
-#define CHAIN_CONFLICT "StateConflict" /* reason of ERR_CONFLICT */
 #define CHAIN_IN_DOUBT "StoreInDoubt"
 #define CHAIN_BUSY     "StoreBusy"
 
@@ -41,14 +40,9 @@ char *chain_key(const char *prefix, int64_t number);
 /* The number of a key, and the length of its prefix. False: it is no key of a chain. */
 bool chain_key_parse(const char *key, int64_t *ret_number, size_t *ret_length);
 
-/* A document's name, as the prefix of its chain has it. */
-struct chain_name {
-    struct document_name name; /* points to the strings below */
-    char *namespace_name, *spec_name, *item;
-};
-void chain_name_done(struct chain_name *name);
-/* 1; 0: a part was cut, so that only the objects have the name; -1: it is no such prefix. */
-int chain_prefix_parse(const char *prefix, struct chain_name *ret);
+/* The document's name, as the prefix of its chain has it. 1; 0: a part was cut, so that only the
+ * objects have the name; -1: it is no such prefix. */
+int chain_prefix_parse(const char *prefix, struct own_name *ret);
 /* Escapes a text to one word of a head, and back (NULL: it is not valid); free(). */
 char *chain_word(const char *text);
 char *chain_unword(const char *word);
@@ -57,7 +51,7 @@ char *chain_unword(const char *word);
 
 /* What an object says of itself. */
 struct object_head {
-    struct chain_name name;
+    struct own_name name;
     int64_t number;
     int64_t written; /* ms since 1970 */
     char id[ID_SIZE];

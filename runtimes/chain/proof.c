@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "engine/threads/thread.h"
 #include "runtimes/chain/private.h"
 #include "runtimes/io/random.h"
@@ -122,11 +123,10 @@ int chain_prove(struct chain_store *store, const struct store_call *call, struct
 
     if (atomic_load(&store->is_proved))
         return 0;
-    pthread_mutex_lock(&store->lock);
+    LOCKED(&store->lock);
     if (!atomic_load(&store->is_proved))
         r = prove(store, call, error);
     if (r == 0)
         atomic_store(&store->is_proved, true);
-    pthread_mutex_unlock(&store->lock);
     return r;
 }

@@ -8,7 +8,7 @@
 
 struct chain_file {
     struct store_file base;
-    struct chain_name name; /* a copy */
+    struct own_name name;
     char *prefix;
     enum store_mode mode;
     bool has_seen; /* it was read, or changed */
@@ -18,13 +18,6 @@ struct chain_file {
 static struct chain_store *store_of(const struct chain_file *file)
 {
     return (struct chain_store *)file->base.store;
-}
-
-static int check_cancel(const struct store_call *call, struct error *error)
-{
-    if (!cancel_fired(call->cancel))
-        return 0;
-    return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
 }
 
 static int not_found(const struct chain_file *file, struct error *error)
@@ -65,7 +58,7 @@ static int file_read(struct store_file *base, const struct store_call *given, st
     struct object_head head = {0};
     struct chain_seen seen = {0};
     _cleanup_buf_ struct buf bytes = BUF_INIT;
-    int r = check_cancel(&call, error);
+    int r = store_check_cancel(&call, error);
 
     if (r < 0)
         return r;
@@ -89,7 +82,7 @@ static int conflict(const struct chain_file *file, struct error *error)
 {
     const struct document_name *name = &file->name.name;
 
-    return err_set(error, ERR_CONFLICT, CHAIN_CONFLICT,
+    return err_set(error, ERR_CONFLICT, STORE_CONFLICT,
                    "%s of %s/%s is there already, and was not read before it was to be changed",
                    document_kind_name(name->kind), name->spec.namespace_name, name->spec.name);
 }
@@ -116,11 +109,8 @@ static int look_first(struct chain_file *file, const struct store_call *call, st
 
 static int begin_change(struct chain_file *file, const struct store_call *call, struct error *error)
 {
-    int r;
+    int r = store_check_change(file->mode, call, error);
 
-    if (file->mode != STORE_WRITE)
-        return err_set(error, ERR_INVALID, NULL, "the document is open for reading only");
-    r = check_cancel(call, error);
     if (r == 0)
         r = permit_ask(call->permit, call->use, error);
     if (r == 0)
@@ -182,11 +172,7 @@ static int store_open(struct store *base, const struct document_name *name, enum
 
     (void)call, (void)error;
     file->base.store = base;
-    file->name.namespace_name = str_new(name->spec.namespace_name);
-    file->name.spec_name = str_new(name->spec.name);
-    file->name.item = str_new(name->item);
-    file->name.name = (struct document_name){
-        name->kind, {file->name.namespace_name, file->name.spec_name}, file->name.item};
+    own_name_copy(&file->name, name);
     file->prefix = chain_prefix(name);
     file->mode = mode;
     *ret = &file->base;
@@ -199,7 +185,7 @@ static void store_close(struct store_file *base)
 
     if (!file)
         return;
-    chain_name_done(&file->name);
+    own_name_done(&file->name);
     free(file->prefix);
     free(file);
 }

@@ -31,7 +31,7 @@ int file_error(const char *what, const char *path, struct error *error)
 
 int file_corrupt(const char *path, const char *how, struct error *error)
 {
-    return err_set(error, ERR_CORRUPT, FILE_CORRUPT, "%s %s", path, how);
+    return err_set(error, ERR_CORRUPT, STORE_CORRUPT, "%s %s", path, how);
 }
 
 int file_read(const char *path, struct buf *to, struct error *error)

@@ -11,9 +11,7 @@ static const char *const part_names[PARTS] = {"open", "secret"};
 
 void file_head_done(struct head *head)
 {
-    free(head->namespace_name);
-    free(head->spec_name);
-    free(head->item);
+    own_name_done(&head->name);
     *head = (struct head){0};
 }
 
@@ -74,16 +72,6 @@ static bool parse_part(struct head *head, size_t part, const char *rest)
     return true;
 }
 
-static bool parse_kind(struct head *head, const char *rest)
-{
-    for (int kind = 0; kind < DOCUMENT_KINDS; kind++)
-        if (str_equal(rest, document_kind_name((enum document_kind)kind))) {
-            head->name.kind = (enum document_kind)kind;
-            return true;
-        }
-    return false;
-}
-
 static bool parse_word(char **to, const char *rest)
 {
     free(*to);
@@ -95,13 +83,13 @@ static bool parse_word(char **to, const char *rest)
 static bool parse_line(struct head *head, const char *key, const char *rest)
 {
     if (str_equal(key, "kind"))
-        return parse_kind(head, rest);
+        return document_kind_parse(rest, &head->name.name.kind);
     if (str_equal(key, "namespace"))
-        return parse_word(&head->namespace_name, rest);
+        return parse_word(&head->name.namespace_name, rest);
     if (str_equal(key, "name"))
-        return parse_word(&head->spec_name, rest);
+        return parse_word(&head->name.spec_name, rest);
     if (str_equal(key, "item"))
-        return parse_word(&head->item, rest);
+        return parse_word(&head->name.item, rest);
     if (str_equal(key, "id"))
         return str_copy(head->id, ID_SIZE, rest) && strlen(rest) == ID_SIZE - 1;
     if (str_equal(key, "open"))
@@ -128,7 +116,8 @@ static bool parse_lines(const char *text, struct head *head)
             return false;
         text += length + 1;
     }
-    return *head->id && head->parts[PART_OPEN].exists && head->namespace_name && head->spec_name;
+    return *head->id && head->parts[PART_OPEN].exists && head->name.namespace_name &&
+           head->name.spec_name;
 }
 
 bool file_head_parse(const char *text, size_t length, struct head *ret)
@@ -139,8 +128,7 @@ bool file_head_parse(const char *text, size_t length, struct head *ret)
         file_head_done(&head);
         return false;
     }
-    head.name.spec = (struct spec_key){head.namespace_name, head.spec_name};
-    head.name.item = head.item;
+    own_name_set(&head.name, head.name.name.kind);
     *ret = head;
     return true;
 }

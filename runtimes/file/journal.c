@@ -6,11 +6,9 @@
  * the write's id and the entry's index, so a frame cannot be mistaken for another. The line's
  * checksum tells a damaged length from a torn end.
  */
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/file/private.h"

@@ -28,13 +28,13 @@ static int list_head(const struct listing *listing, const char *path, struct err
         return err_copy(error, &problem);
     if (!file_head_parse(text.data, text.length, &head))
         return file_corrupt(path, "is damaged: it does not say which document it is", error);
-    file_paths_init(listing->store->directory, &head.name, &paths);
+    file_paths_init(listing->store->directory, &head.name.name, &paths);
     expected = file_path_of(&paths, NULL, "head");
     file_paths_done(&paths);
     if (!str_equal(path, expected))
         r = file_corrupt(path, "is damaged: it is of another document", error);
-    else if (head.name.kind == listing->kind)
-        r = listing->fn(listing->arg, &head.name, error);
+    else if (head.name.name.kind == listing->kind)
+        r = listing->fn(listing->arg, &head.name.name, error);
     file_head_done(&head);
     return r;
 }
@@ -75,10 +75,10 @@ int file_list(struct store *base, enum document_kind kind, const struct spec_key
     struct file_store *store = (struct file_store *)base;
     const struct listing listing = {store, kind, fn, arg};
     struct file_paths paths;
-    int r;
+    int r = store_check_cancel(call, error);
 
-    if (cancel_fired(call->cancel))
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
+    if (r < 0)
+        return r;
     if (!spec)
         return list_folder(&listing, store->directory, 0, error);
     file_paths_init(store->directory, &(struct document_name){kind, *spec, NULL}, &paths);

@@ -5,10 +5,10 @@
 #include <sys/types.h>
 
 #include "engine/base/hash.h"
+#include "engine/store/implement.h"
 #include "runtimes/file/store.h"
 
-#define FILE_CORRUPT "StateCorrupt" /* reason of ERR_CORRUPT */
-#define ID_SIZE      17             /* 16 hexadecimal digits */
+#define ID_SIZE 17 /* 16 hexadecimal digits */
 
 struct file_store {
     struct store base;
@@ -54,8 +54,7 @@ enum part { PART_OPEN, PART_SECRET, PARTS };
 
 /* The content of a head. */
 struct head {
-    struct document_name name; /* points to the strings below */
-    char *namespace_name, *spec_name, *item;
+    struct own_name name;
     char id[ID_SIZE];
     struct {
         bool exists;
@@ -77,7 +76,7 @@ void file_journal_frame(struct buf *to, const char *id, size_t index, const void
 /* Adds the entries of a journal to a document. *ret_length: the length of the whole frames, without
  * a torn end. False: damaged. */
 bool file_journal_parse(const struct buf *journal, const char *id, struct document *to,
-                   size_t *ret_length);
+                        size_t *ret_length);
 
 /* ---- lock.c ---- */
 

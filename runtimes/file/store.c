@@ -18,8 +18,7 @@
 
 struct file_document {
     struct store_file base;
-    struct document_name name; /* points to the strings below */
-    char *namespace_name, *spec_name, *item;
+    struct own_name name;
     struct file_paths paths;
     enum store_mode mode;
     int lock; /* a file descriptor, -1: none */
@@ -41,13 +40,6 @@ static void forget(struct file_document *file)
     file->journal_length = 0;
     file->n_entries = 0;
     file->is_damaged = false;
-}
-
-static bool is_name(const struct document_name *a, const struct document_name *b)
-{
-    return a->kind == b->kind && str_equal(a->item, b->item) &&
-           str_equal(a->spec.name, b->spec.name) &&
-           str_equal(a->spec.namespace_name, b->spec.namespace_name);
 }
 
 /* A missing file of an existing head is damage. */
@@ -106,7 +98,7 @@ static int read_all(struct file_document *file, struct document *to, struct erro
 
     if (!file_head_parse(file->text.data, file->text.length, &file->head))
         return file_corrupt(path, "is damaged, or of another version's format", error);
-    if (!is_name(&file->head.name, &file->name))
+    if (!document_name_equal(&file->head.name.name, &file->name.name))
         return file_corrupt(path, "is damaged: it is of another document", error);
     r = read_part(file, PART_OPEN, &to->open, error);
     if (r == 0)
@@ -134,16 +126,17 @@ static int store_read(struct store_file *base, const struct store_call *call, st
 {
     struct file_document *file = (struct file_document *)base;
     _cleanup_buf_ struct buf before = BUF_INIT;
+    int r = store_check_cancel(call, error);
 
-    if (cancel_fired(call->cancel))
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
+    if (r < 0)
+        return r;
     /* If a file is missing, another write may have removed it since the head was read: reads again.
      * */
     for (;;) {
         struct document document = DOCUMENT_INIT;
         struct error problem = {0};
-        int r = read_head(file, &problem);
 
+        r = read_head(file, &problem);
         if (r == 0)
             r = read_all(file, &document, &problem);
         if (r == 0) {
@@ -168,14 +161,6 @@ static int store_read(struct store_file *base, const struct store_call *call, st
 
 /* ---- Is it still as it was seen? ---- */
 
-static int conflict(const struct file_document *file, struct error *error)
-{
-    return err_set(error, ERR_CONFLICT, "StateConflict",
-                   "%s of %s/%s was changed by another process meanwhile",
-                   document_kind_name(file->name.kind), file->name.spec.namespace_name,
-                   file->name.spec.name);
-}
-
 static int check_journal(const struct file_document *file, struct error *error)
 {
     _cleanup_free_ char *path = file_path_of(&file->paths, file->head.id, "journal");
@@ -194,7 +179,7 @@ static int check_journal(const struct file_document *file, struct error *error)
     is_same = file_journal_parse(&journal, file->head.id, &entries, &length) &&
               length == file->journal_length;
     document_done(&entries);
-    return is_same ? 0 : conflict(file, error);
+    return is_same ? 0 : store_changed(&file->name.name, error);
 }
 
 /* The lock alone is not enough: somebody may have deleted its file. */
@@ -206,11 +191,11 @@ static int check_seen(const struct file_document *file, struct error *error)
     int r = file_read(path, &now, &problem);
 
     if (r == ERR_NOT_FOUND)
-        return file->text.length ? conflict(file, error) : 0;
+        return file->text.length ? store_changed(&file->name.name, error) : 0;
     if (r < 0)
         return err_copy(error, &problem);
     if (!same_text(&now, &file->text))
-        return conflict(file, error);
+        return store_changed(&file->name.name, error);
     /* A damaged document may be replaced. */
     return file->head.has_journal && !file->is_damaged ? check_journal(file, error) : 0;
 }
@@ -218,11 +203,9 @@ static int check_seen(const struct file_document *file, struct error *error)
 static int may_change(const struct file_document *file, const struct store_call *call,
                       struct error *error)
 {
-    if (file->mode != STORE_WRITE)
-        return err_set(error, ERR_INVALID, NULL, "the document is open for reading only");
-    if (cancel_fired(call->cancel))
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
-    return check_seen(file, error);
+    int r = store_check_change(file->mode, call, error);
+
+    return r < 0 ? r : check_seen(file, error);
 }
 
 /* ---- Writing ---- */
@@ -236,7 +219,7 @@ static int swap_head(struct file_document *file, struct head *head, const struct
     _cleanup_buf_ struct buf text = BUF_INIT;
     int r;
 
-    file_head_write(&text, &file->name, head);
+    file_head_write(&text, &file->name.name, head);
     r = file_write(fresh, MODE_SECRET, &text, error); /* with the secret part's checksum */
     if (r == 0)
         r = file_sync_folder(file->paths.folder, error);
@@ -328,7 +311,7 @@ static int store_append(struct store_file *base, const struct store_call *call, 
     if (!file->text.length)
         return err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to");
     if (file->is_damaged)
-        return err_set(error, ERR_CORRUPT, FILE_CORRUPT,
+        return err_set(error, ERR_CORRUPT, STORE_CORRUPT,
                        "the document is damaged: it can be rewritten, but not appended to");
     if (length > JOURNAL_BYTES || file->journal_length > JOURNAL_BYTES - length)
         return err_set(error, ERR_TOO_LARGE, NULL,
@@ -384,9 +367,7 @@ static void store_close(struct store_file *base)
     forget(file);
     buf_done(&file->text);
     file_paths_done(&file->paths);
-    free(file->namespace_name);
-    free(file->spec_name);
-    free(file->item);
+    own_name_done(&file->name);
     free(file);
 }
 
@@ -399,11 +380,7 @@ static int store_open(struct store *base, const struct document_name *name, enum
 
     (void)call;
     file->base.store = base;
-    file->namespace_name = str_new(name->spec.namespace_name);
-    file->spec_name = str_new(name->spec.name);
-    file->item = str_new(name->item);
-    file->name =
-        (struct document_name){name->kind, {file->namespace_name, file->spec_name}, file->item};
+    own_name_copy(&file->name, name);
     buf_init(&file->text, 0);
     file->mode = mode;
     file->lock = -1;

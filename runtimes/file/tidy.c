@@ -199,7 +199,5 @@ int file_tidy(struct store *base, const struct store_call *call, struct error *e
     struct outcome outcome = {.error = error};
 
     tidy_below(((struct file_store *)base)->directory, false, call, &outcome);
-    if (cancel_fired(call->cancel) && outcome.code == 0)
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
-    return outcome.code;
+    return outcome.code ? outcome.code : store_check_cancel(call, error);
 }

@@ -1,7 +1,6 @@
 #include "runtimes/grpc/grpc.h"
 
 #include <ctype.h>
-#include <stdio.h>
 
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"

@@ -19,12 +19,6 @@ static void check_host(const struct http_runtime *runtime, struct check *check,
         check_problem(check, UNSUPPORTED, &at_url, "%s", error.message);
 }
 
-static void *begin(void *arg, struct check *check)
-{
-    (void)check;
-    return arg;
-}
-
 static void check_resource(void *state, struct check *check, size_t index,
                            const struct place *place)
 {
@@ -34,9 +28,4 @@ static void check_resource(void *state, struct check *check, size_t index,
     check_host(state, check, resource, place);
 }
 
-static void end(void *state, struct check *check)
-{
-    (void)state, (void)check;
-}
-
-const struct spec_checks http_checks = {.begin = begin, .resource = check_resource, .end = end};
+const struct spec_checks http_checks = {.resource = check_resource};

@@ -2,6 +2,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "engine/value/json.h"
 #include "runtimes/http/session.h"
 #include "runtimes/io/clock.h"
@@ -61,25 +62,20 @@ static struct rest_server *keep_server(struct runtime_session *session, char **k
 {
     struct rest_server *kept;
 
-    pthread_mutex_lock(&session->lock);
+    LOCKED(&session->lock);
     kept = strmap_get(&session->servers, *key);
     if (!kept) {
         kept = rest_server_ref(made);
         strmap_put(&session->servers, TAKE(*key), kept);
     }
     rest_server_ref(kept);
-    pthread_mutex_unlock(&session->lock);
     return kept;
 }
 
 static struct rest_server *find_server(struct runtime_session *session, const char *key)
 {
-    struct rest_server *server;
-
-    pthread_mutex_lock(&session->lock);
-    server = rest_server_ref(strmap_get(&session->servers, key));
-    pthread_mutex_unlock(&session->lock);
-    return server;
+    LOCKED(&session->lock);
+    return rest_server_ref(strmap_get(&session->servers, key));
 }
 
 int session_server(struct runtime_session *session, const struct http_description *description,
@@ -109,13 +105,12 @@ int session_server(struct runtime_session *session, const struct http_descriptio
 
 void session_forget(struct runtime_session *session, const struct rest_server *server)
 {
-    pthread_mutex_lock(&session->lock);
+    LOCKED(&session->lock);
     for (struct strmap_entry *e = NULL; (e = strmap_next(&session->servers, e));)
         if (e->value == server) {
             drop_server(&session->servers, e);
             break;
         }
-    pthread_mutex_unlock(&session->lock);
 }
 
 /* ---- The runtime ---- */

@@ -1,4 +1,3 @@
-#include "engine/base/str.h"
 #include "engine/spec/import_id.h"
 #include "runtimes/http/session.h"
 

@@ -1,16 +1,12 @@
 #include "runtimes/io/http_call.h"
 
 #include <arpa/inet.h>
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/limits.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/address_filter.h"
-#include "runtimes/io/http_error.h"
-#include "runtimes/io/http_response.h"
 
 #define REQUEST_TIMEOUT_MS 30000
 

@@ -35,4 +35,18 @@ int call_init(struct http_call *call, struct http_client *client,
 bool call_submit(struct http_call *call);
 void call_done(struct http_call *call); /* after the call ended, or if it was not submitted */
 
+/* ---- http_error.c ---- */
+
+/* What an error of curl means. text: curl's message where it has one, or "". Returns the error's
+ * code. */
+int http_error_set(struct error *error, CURLcode code, const char *text);
+
+/* ---- http_response.c ---- */
+
+/* Status and headers of a handle's last answer. */
+void http_response_read(struct http_response *response, CURL *handle,
+                        const struct http_request *request);
+/* The delay of a Retry-After header, in ms from now (Unix ms); -1: neither seconds nor a date. */
+int64_t http_retry_after(const char *value, int64_t now);
+
 #endif

@@ -9,6 +9,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 
 #define CONNECT_TIMEOUT_MS 10000
 
@@ -61,7 +62,7 @@ static CURLcode set_pem(struct http_client *client, CURL *handle, bool is_new)
 {
     CURLcode result = CURLE_OK;
 
-    pthread_mutex_lock(&client->lock);
+    LOCKED(&client->lock);
     if (is_new || client->has_other_tls) {
         if (client->ca_pem) {
             /* Otherwise the system's CAs would be trusted, too. */
@@ -72,7 +73,6 @@ static CURLcode set_pem(struct http_client *client, CURL *handle, bool is_new)
         result = result ? result : set_blob(handle, CURLOPT_SSLCERT_BLOB, client->cert_pem);
         result = result ? result : set_blob(handle, CURLOPT_SSLKEY_BLOB, client->key_pem);
     }
-    pthread_mutex_unlock(&client->lock);
     return result;
 }
 
@@ -179,11 +179,10 @@ static void copy_pem(struct http_client *client, const struct http_tls *tls)
 
 void http_client_set_tls(struct http_client *client, const struct http_tls *tls)
 {
-    pthread_mutex_lock(&client->lock);
+    LOCKED(&client->lock);
     free_pem(client);
     copy_pem(client, tls);
     client->has_other_tls = true;
-    pthread_mutex_unlock(&client->lock);
 }
 
 CURL *client_take_handle(struct http_client *client)

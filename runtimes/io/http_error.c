@@ -1,4 +1,4 @@
-#include "runtimes/io/http_error.h"
+#include "runtimes/io/http_call.h"
 
 /* Errors that a retry does not help. All other errors of curl mean that a connection could not be
  * made, or broke off. */

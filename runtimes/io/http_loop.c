@@ -118,22 +118,20 @@ void task_notify(struct task *task, enum task_notice notice)
 {
     struct http_loop *loop = task->loop;
 
-    pthread_mutex_lock(&loop->lock);
+    LOCKED(&loop->lock);
     if (!task->submitted)
         task->notices |= notice;
     else if (!task->ended)
         give_notice(task, notice);
-    pthread_mutex_unlock(&loop->lock);
 }
 
 void task_wait(struct task *task)
 {
     struct http_loop *loop = task->loop;
 
-    pthread_mutex_lock(&loop->lock);
+    LOCKED(&loop->lock);
     while (task->submitted && !task->ended)
         pthread_cond_wait(&task->end, &loop->lock);
-    pthread_mutex_unlock(&loop->lock);
 }
 
 void task_set_deadline(struct task *task, int64_t at)
@@ -147,13 +145,12 @@ void task_end(struct task *task)
 
     heap_remove(&loop->deadlines, &task->deadline);
     LIST_REMOVE(task, all);
-    pthread_mutex_lock(&loop->lock);
+    LOCKED(&loop->lock);
     if (task->in_inbox)
         TAILQ_REMOVE(&loop->inbox, task, inbox);
     task->in_inbox = false;
     task->ended = true;
     pthread_cond_signal(&task->end);
-    pthread_mutex_unlock(&loop->lock);
 }
 
 /* Takes the next task from the inbox, with its notices. NULL: the inbox is empty. */

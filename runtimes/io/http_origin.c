@@ -4,7 +4,6 @@
 #include <curl/curl.h>
 #include <string.h>
 
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 
 void http_origin_done(struct http_origin *origin)

@@ -1,12 +1,10 @@
-#include "runtimes/io/http_response.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
+#include "runtimes/io/http_call.h"
 
 /* Longer delays are shortened to this. */
 #define LONGEST_RETRY_AFTER_MS (INT64_C(30) * 24 * 3600 * 1000)

@@ -307,22 +307,20 @@ void process_free(struct process *process)
     if (!process)
         return;
     all = process->all;
-    pthread_mutex_lock(&all->lock);
+    LOCKED(&all->lock);
     if (process->phase == PROCESS_RUNS)
         kill_all(process);
     while (process->phase == PROCESS_RUNS)
         pthread_cond_wait(&all->changed, &all->lock);
     done(process);
-    pthread_mutex_unlock(&all->lock);
 }
 
 static void on_cancel(void *arg)
 {
     struct processes *all = arg;
 
-    pthread_mutex_lock(&all->lock);
+    LOCKED(&all->lock);
     pthread_cond_broadcast(&all->changed);
-    pthread_mutex_unlock(&all->lock);
 }
 
 static int line_of(struct process *process, char **ret, struct error *error)
@@ -364,10 +362,9 @@ int process_wait_line(struct process *process, int64_t deadline, struct cancel *
 
 void process_kill(struct process *process)
 {
-    pthread_mutex_lock(&process->all->lock);
+    LOCKED(&process->all->lock);
     if (process->phase == PROCESS_RUNS)
         kill_all(process);
-    pthread_mutex_unlock(&process->all->lock);
 }
 
 bool process_wait_end(struct process *process, int64_t deadline)

@@ -19,7 +19,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/base/str.h"
 #include "runtimes/io/sandbox_private.h"
 
 #if defined(__x86_64__)

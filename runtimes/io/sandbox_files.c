@@ -10,7 +10,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "engine/base/str.h"
 #include "runtimes/io/sandbox_private.h"
 
 #define NEWEST_VERSION 7 /* that is known here */

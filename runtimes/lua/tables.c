@@ -1,9 +1,7 @@
 /* The functions of table. Those of Lua that count on the length of a table are not used: `#` of a
  * table with holes may be any number, up to 2^62, and a loop over it has no end. */
 #include <lualib.h>
-#include <string.h>
 
-#include "engine/base/cleanup.h"
 #include "runtimes/lua/library.h"
 #include "runtimes/lua/machine.h"
 

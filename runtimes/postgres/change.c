@@ -1,9 +1,5 @@
-#include "runtimes/postgres/change.h"
-
-#include "engine/base/mem.h"
-#include "engine/base/str.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/postgres/transaction.h"
+#include "runtimes/postgres/private.h"
 
 #define OWN_DEADLINE 60000 /* ms: of a call that has none */
 
@@ -12,11 +8,6 @@ static void wait_init(const struct store_call *call, struct postgres_wait *ret)
     int64_t own = system_clock.monotonic(&system_clock) + OWN_DEADLINE;
 
     postgres_wait_init(call->deadline ? call->deadline : own, call->cancel, ret);
-}
-
-static void clear_result(PGresult **result)
-{
-    PQclear(*result);
 }
 
 static int run(const struct postgres_lease *lease, const struct postgres_wait *wait,
@@ -66,7 +57,7 @@ int postgres_change(struct postgres_pool *pool, const struct store_call *call,
                     bool *ret_is_done, struct error *error)
 {
     _cleanup_(postgres_wait_done) struct postgres_wait wait;
-    _cleanup_(clear_result) PGresult *result = NULL;
+    _cleanup_(PQclear_p) PGresult *result = NULL;
     struct postgres_lease lease;
     bool has_row;
     int r;
@@ -93,7 +84,7 @@ int postgres_try(struct postgres_pool *pool, const struct store_call *call,
                  bool *ret_is_possible, struct error *error)
 {
     _cleanup_(postgres_wait_done) struct postgres_wait wait;
-    _cleanup_(clear_result) PGresult *result = NULL;
+    _cleanup_(PQclear_p) PGresult *result = NULL;
     struct postgres_lease lease;
     int r;
 

@@ -1,5 +1,3 @@
-#include "runtimes/postgres/connection.h"
-
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -9,7 +7,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/postgres/errors.h"
+#include "runtimes/postgres/private.h"
 
 #define BINARY 1
 

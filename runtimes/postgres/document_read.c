@@ -4,8 +4,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "runtimes/postgres/document.h"
-#include "runtimes/postgres/errors.h"
+#include "runtimes/postgres/private.h"
 
 /* The first row is the document, the others are its entries. One statement sees one moment. */
 #define READ                                                                                    \
@@ -60,9 +59,9 @@ static int32_t number_in(const PGresult *result, int row, enum column column)
 static int corrupt(const struct postgres_document *file, const char *part, struct error *error)
 {
     const struct postgres_store *store = (const struct postgres_store *)file->base.store;
-    _cleanup_free_ char *where = postgres_document_describe(&store->place, &file->name);
+    _cleanup_free_ char *where = postgres_document_describe(&store->place, &file->name.name);
 
-    return err_set(error, ERR_CORRUPT, POSTGRES_CORRUPT, "%s is damaged: %s", where, part);
+    return err_set(error, ERR_CORRUPT, STORE_CORRUPT, "%s is damaged: %s", where, part);
 }
 
 /* Adds a part, if it matches its checksum. */
@@ -121,7 +120,7 @@ int postgres_document_read(struct postgres_document *file, const struct store_ca
     PGresult *result = NULL;
     int r;
 
-    postgres_add_key(&statement, &file->name);
+    postgres_add_key(&statement, &file->name.name);
     r = postgres_select(store->pool, call, &statement, DOING, &result, error);
     if (r < 0)
         return r;

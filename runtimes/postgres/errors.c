@@ -1,9 +1,7 @@
-#include "runtimes/postgres/errors.h"
-
-#include <ctype.h>
 #include <string.h>
 
 #include "engine/base/str.h"
+#include "runtimes/postgres/private.h"
 
 #define UNREACHABLE "StoreUnreachable"
 #define REFUSED     "StoreRefused"
@@ -32,8 +30,8 @@ static const struct postgres_meaning meanings[] = {
     {"57014", ERR_TIMEOUT, POSTGRES_SLOW},   /* statement_timeout */
     {"57", ERR_UNAVAILABLE, UNREACHABLE},    /* the server starts or stops */
     {"58", ERR_UNAVAILABLE, UNREACHABLE},    /* the server's own input and output */
-    {"XX001", ERR_CORRUPT, POSTGRES_CORRUPT},
-    {"XX002", ERR_CORRUPT, POSTGRES_CORRUPT},
+    {"XX001", ERR_CORRUPT, STORE_CORRUPT},
+    {"XX002", ERR_CORRUPT, STORE_CORRUPT},
     {"", ERR_INTERNAL, NULL},
 };
 

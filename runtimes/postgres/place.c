@@ -48,22 +48,6 @@ static void set_defaults(struct postgres_place *place)
     place->shown = str_printf("%s:%s/%s", place->host, place->port, place->database);
 }
 
-void postgres_place_init(const struct postgres_config *config, struct postgres_place *ret)
-{
-    *ret = (struct postgres_place){
-        .host = str_new(config->host),
-        .port = str_new(config->port),
-        .database = str_new(config->database),
-        .user = str_new(config->user),
-        .passfile = str_new(config->passfile),
-        .sslmode = str_new(config->sslmode),
-        .sslrootcert = str_new(config->sslrootcert),
-        .sslcert = str_new(config->sslcert),
-        .sslkey = str_new(config->sslkey),
-    };
-    set_defaults(ret);
-}
-
 void postgres_place_done(struct postgres_place *place)
 {
     free(place->host);

@@ -3,7 +3,6 @@
 #define RUNTIMES_POSTGRES_PLACE_H
 
 #include "engine/base/error.h"
-#include "runtimes/postgres/config.h"
 
 #define POSTGRES_ADDRESS_REASON "InvalidAddress"
 
@@ -15,7 +14,6 @@ struct postgres_place {
     char *shown;            /* "db.example:5432/kusion", for messages */
 };
 
-void postgres_place_init(const struct postgres_config *config, struct postgres_place *ret);
 void postgres_place_done(struct postgres_place *place);
 
 /* ERR_INVALID InvalidAddress. */

@@ -1,13 +1,11 @@
-#include "runtimes/postgres/pool.h"
-
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "engine/base/mem.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
-#include "runtimes/postgres/errors.h"
-#include "runtimes/postgres/schema.h"
+#include "runtimes/postgres/private.h"
 
 struct postgres_pool {
     const struct postgres_place *place;
@@ -59,9 +57,8 @@ static void wake_waiting(void *arg)
 {
     struct postgres_pool *pool = arg;
 
-    pthread_mutex_lock(&pool->lock);
+    LOCKED(&pool->lock);
     pthread_cond_broadcast(&pool->is_free);
-    pthread_mutex_unlock(&pool->lock);
 }
 
 static int take_slot(struct postgres_pool *pool, const struct postgres_wait *wait,
@@ -141,9 +138,8 @@ void postgres_lease_give(struct postgres_pool *pool, struct postgres_lease *leas
         postgres_disconnect(connection);
         connection = NULL;
     }
-    pthread_mutex_lock(&pool->lock);
+    LOCKED(&pool->lock);
     pool->slots[lease->slot].connection = connection;
     pool->slots[lease->slot].is_taken = false;
     pthread_cond_signal(&pool->is_free);
-    pthread_mutex_unlock(&pool->lock);
 }

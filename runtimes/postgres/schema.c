@@ -1,10 +1,8 @@
-#include "runtimes/postgres/schema.h"
-
 #include <arpa/inet.h>
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "runtimes/postgres/transaction.h"
+#include "runtimes/postgres/private.h"
 
 #define DOING "preparing the tables"
 
@@ -58,16 +56,11 @@ static int run(struct postgres_connection *connection, const struct postgres_wai
                         error);
 }
 
-static void clear_result(PGresult **result)
-{
-    PQclear(*result);
-}
-
 /* *ret: the version of the tables; 0: there are none. */
 static int read_version(struct postgres_connection *connection, const struct postgres_wait *wait,
                         int32_t *ret, struct error *error)
 {
-    _cleanup_(clear_result) PGresult *found = NULL, *result = NULL;
+    _cleanup_(PQclear_p) PGresult *found = NULL, *result = NULL;
     int r = run(connection, wait,
                 "SELECT 1 FROM pg_catalog.pg_class c, pg_catalog.pg_namespace n"
                 " WHERE c.relnamespace = n.oid AND n.nspname = 'kusion'"
@@ -92,7 +85,7 @@ static int read_version(struct postgres_connection *connection, const struct pos
 static int make_schema(struct postgres_connection *connection, const struct postgres_wait *wait,
                        struct error *error)
 {
-    _cleanup_(clear_result) PGresult *found = NULL;
+    _cleanup_(PQclear_p) PGresult *found = NULL;
     int r = run(connection, wait, "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'kusion'",
                 &found, error);
 

@@ -6,8 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/io/random.h"
-#include "runtimes/postgres/document.h"
-#include "runtimes/postgres/errors.h"
+#include "runtimes/postgres/private.h"
 
 /* Of a document; more have to be folded into it. */
 #define ENTRIES_BYTES (32u << 20)
@@ -62,24 +61,6 @@ static void draw_uuid(char ret[POSTGRES_UUID_SIZE])
 
 /* ---- Changes ---- */
 
-static int conflict(const struct postgres_document *file, struct error *error)
-{
-    return err_set(error, ERR_CONFLICT, POSTGRES_CONFLICT,
-                   "%s of %s/%s was changed by another process meanwhile",
-                   document_kind_name(file->name.kind), file->name.spec.namespace_name,
-                   file->name.spec.name);
-}
-
-static int may_change(const struct postgres_document *file, const struct store_call *call,
-                      struct error *error)
-{
-    if (file->mode != STORE_WRITE)
-        return err_set(error, ERR_INVALID, NULL, "the document is open for reading only");
-    if (cancel_fired(call->cancel))
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
-    return 0;
-}
-
 static int change(struct postgres_document *file, const struct store_call *call,
                   const struct postgres_statement *statement, const char *doing,
                   struct error *error)
@@ -89,7 +70,7 @@ static int change(struct postgres_document *file, const struct store_call *call,
 
     if (r == ERR_UNAVAILABLE || r == ERR_TIMEOUT)
         file->is_in_doubt = true;
-    return r == 0 && !is_done ? conflict(file, error) : r;
+    return r == 0 && !is_done ? store_changed(&file->name.name, error) : r;
 }
 
 static void digest_of(const void *bytes, size_t length, unsigned char ret[HASH_SIZE])
@@ -115,12 +96,12 @@ static int store_write(struct store_file *base, const struct store_call *call,
     struct postgres_statement statement = {.sql = file->exists ? REPLACE : CREATE};
     unsigned char open[HASH_SIZE], secret[HASH_SIZE];
     char version[POSTGRES_UUID_SIZE];
-    int r = may_change(file, call, error);
+    int r = store_check_change(file->mode, call, error);
 
     if (r < 0)
         return r;
     draw_uuid(version);
-    postgres_add_key(&statement, &file->name);
+    postgres_add_key(&statement, &file->name.name);
     postgres_add_text(&statement, version);
     add_part(&statement, &document->open, open);
     add_part(&statement, &document->secret, secret);
@@ -148,7 +129,7 @@ static int try_create(struct postgres_document *file, const struct store_call *c
     char version[POSTGRES_UUID_SIZE];
 
     draw_uuid(version);
-    postgres_add_key(&statement, &file->name);
+    postgres_add_key(&statement, &file->name.name);
     postgres_add_text(&statement, version);
     add_part(&statement, &nothing, open);
     add_part(&statement, &nothing, secret);
@@ -163,7 +144,7 @@ static int store_append(struct store_file *base, const struct store_call *call, 
     unsigned char digest[HASH_SIZE];
     char version[POSTGRES_UUID_SIZE];
     bool is_absent = false;
-    int r = may_change(file, call, error);
+    int r = store_check_change(file->mode, call, error);
 
     if (r == 0 && !file->exists)
         r = try_create(file, call, "appending to kusion.document", &is_absent, error);
@@ -171,16 +152,16 @@ static int store_append(struct store_file *base, const struct store_call *call, 
         return r;
     if (!file->exists)
         return is_absent ? err_set(error, ERR_NOT_FOUND, NULL, "there is no document to append to")
-                         : conflict(file, error);
+                         : store_changed(&file->name.name, error);
     if (file->is_damaged)
-        return err_set(error, ERR_CORRUPT, POSTGRES_CORRUPT,
+        return err_set(error, ERR_CORRUPT, STORE_CORRUPT,
                        "the document is damaged: it can be rewritten, but not appended to");
     if (length > ENTRIES_BYTES || file->entry_bytes > ENTRIES_BYTES - length)
         return err_set(error, ERR_TOO_LARGE, NULL,
                        "there is no room for another entry until the document is rewritten");
     draw_uuid(version);
     digest_of(bytes, length, digest);
-    postgres_add_key(&statement, &file->name);
+    postgres_add_key(&statement, &file->name.name);
     postgres_add_text(&statement, version);
     postgres_add_text(&statement, file->version);
     postgres_add_bytes(&statement, bytes, length);
@@ -198,15 +179,15 @@ static int store_remove(struct store_file *base, const struct store_call *call, 
     struct postgres_document *file = (struct postgres_document *)base;
     struct postgres_statement statement = {.sql = REMOVE};
     bool is_absent = false;
-    int r = may_change(file, call, error);
+    int r = store_check_change(file->mode, call, error);
 
     if (r == 0 && !file->exists) {
         r = try_create(file, call, "removing from kusion.document", &is_absent, error);
-        return r == 0 && !is_absent ? conflict(file, error) : r;
+        return r == 0 && !is_absent ? store_changed(&file->name.name, error) : r;
     }
     if (r < 0)
         return r;
-    postgres_add_key(&statement, &file->name);
+    postgres_add_key(&statement, &file->name.name);
     postgres_add_text(&statement, file->version);
     postgres_add_text(&statement, file->base_version);
     r = change(file, call, &statement, "removing from kusion.document", error);
@@ -222,11 +203,9 @@ static int store_read(struct store_file *base, const struct store_call *call, st
 {
     struct postgres_document *file = (struct postgres_document *)base;
     bool is_absent;
-    int r = 0;
+    int r = store_check_cancel(call, error);
 
-    if (cancel_fired(call->cancel))
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
-    if (file->is_in_doubt)
+    if (r == 0 && file->is_in_doubt)
         r = try_create(file, call, "reading kusion.document", &is_absent, error);
     if (r < 0)
         return r;
@@ -256,10 +235,10 @@ static int store_list(struct store *base, enum document_kind kind, const struct 
     struct postgres_store *store = (struct postgres_store *)base;
     struct postgres_statement statement = {.sql = spec ? LIST_SPEC : LIST_ALL, .columns = 3};
     PGresult *rows = NULL;
-    int r;
+    int r = store_check_cancel(call, error);
 
-    if (cancel_fired(call->cancel))
-        return err_set(error, ERR_CANCELLED, "Cancelled", "%s", cancel_reason(call->cancel));
+    if (r < 0)
+        return r;
     postgres_add_text(&statement, document_kind_name(kind));
     if (spec) {
         postgres_add_text(&statement, spec->namespace_name);
@@ -291,11 +270,7 @@ static int store_open(struct store *base, const struct document_name *name, enum
     (void)call;
     (void)error;
     file->base.store = base;
-    file->namespace_name = str_new(name->spec.namespace_name);
-    file->spec_name = str_new(name->spec.name);
-    file->item = str_new(name->item);
-    file->name =
-        (struct document_name){name->kind, {file->namespace_name, file->spec_name}, file->item};
+    own_name_copy(&file->name, name);
     file->mode = mode;
     *ret = &file->base;
     return 0;
@@ -307,9 +282,7 @@ static void store_close(struct store_file *base)
 
     if (!file)
         return;
-    free(file->namespace_name);
-    free(file->spec_name);
-    free(file->item);
+    own_name_done(&file->name);
     free(file);
 }
 
@@ -379,30 +352,18 @@ static const struct store_ops ops = {
     .removal = store_removal,
 };
 
-static struct store *store_of(const struct postgres_place *place)
-{
-    struct postgres_store *store = NEW(struct postgres_store);
-
-    store->base.ops = &ops;
-    store->place = *place;
-    store->pool = postgres_pool_new(&store->place);
-    return &store->base;
-}
-
-struct store *postgres_store_new(const struct postgres_config *config)
-{
-    struct postgres_place place;
-
-    postgres_place_init(config, &place);
-    return store_of(&place);
-}
-
 int postgres_store_open(const char *address, struct store **ret, struct error *error)
 {
+    struct postgres_store *store;
     struct postgres_place place;
     int r = postgres_place_parse(address, &place, error);
 
-    if (r == 0)
-        *ret = store_of(&place);
-    return r;
+    if (r < 0)
+        return r;
+    store = NEW(struct postgres_store);
+    store->base.ops = &ops;
+    store->place = place;
+    store->pool = postgres_pool_new(&store->place);
+    *ret = &store->base;
+    return 0;
 }

@@ -50,7 +50,6 @@
 #define RUNTIMES_POSTGRES_STORE_H
 
 #include "engine/store.h"
-#include "runtimes/postgres/config.h"
 
 /*
  * The place, as an address (the value of --state-backend):
@@ -65,12 +64,9 @@
  *   sslmode      verify-full if not given; verify-ca, require or disable (libpq has the meanings)
  *   sslrootcert  a file with the certificates of authorities; if not given, those of the system
  *   sslcert, sslkey  files with the client's certificate and key
+ *
+ * It does not connect: the first call does. ERR_INVALID InvalidAddress.
  */
-
-/* Does not connect: the first call does. */
-struct store *postgres_store_new(const struct postgres_config *config);
-
-/* The same, of an address. ERR_INVALID InvalidAddress. */
 int postgres_store_open(const char *address, struct store **ret, struct error *error);
 
 #endif

@@ -1,9 +1,7 @@
-#include "runtimes/postgres/transaction.h"
-
 #include <stdio.h>
 
 #include "engine/base/str.h"
-#include "runtimes/postgres/errors.h"
+#include "runtimes/postgres/private.h"
 
 /* As a role, a database or a server may be set, a transaction might be another one, or not durable
  * when COMMIT is answered. */

@@ -90,7 +90,7 @@ struct listing {
     void *arg;
     char *key, *next;
     int64_t modified;
-    bool is_in_contents, is_truncated, is_list, was_called;
+    bool is_in_contents, is_truncated, is_list;
 };
 
 static int on_list_begin(void *arg, const char *name, struct error *error)
@@ -113,7 +113,6 @@ static int end_contents(struct listing *listing, struct error *error)
     listing->is_in_contents = false;
     if (!listing->key || !str_has_prefix(listing->key, listing->prefix))
         return not_expected(error, "a key in it was not asked for");
-    listing->was_called = true;
     return listing->fn(listing->arg, listing->key + listing->strip, listing->modified, error);
 }
 

@@ -1,5 +1,4 @@
 /* Objects in a bucket: private.h. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "engine/base/escape.h"

@@ -1,7 +1,6 @@
 /* Reads --state-key and --state-encryption: seal.h. */
 #include <string.h>
 
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/seal/keys_file.h"
 #include "runtimes/seal/keys_kms.h"

@@ -2,6 +2,7 @@
 #ifndef RUNTIMES_SEAL_PRIVATE_H
 #define RUNTIMES_SEAL_PRIVATE_H
 
+#include "engine/store/implement.h"
 #include "runtimes/seal/format.h"
 #include "runtimes/seal/seeds.h"
 
@@ -26,8 +27,7 @@ enum sealed_seen {
 struct sealed_file {
     struct store_file base;
     struct store_file *file;
-    char *namespace_name, *spec_name, *item;
-    struct document_name name; /* of the texts above */
+    struct own_name name;
     enum sealed_seen seen;
     unsigned char write[SEAL_WRITE_SIZE]; /* SEEN_SEALED: the write's id */
     uint64_t n_appended;                  /* SEEN_SEALED: since that write */

@@ -10,6 +10,7 @@
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 #include "engine/log/log.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/random.h"
 #include "runtimes/seal/format.h"
 
@@ -157,9 +158,8 @@ static void wake(void *arg)
 {
     struct seal_keys *keys = arg;
 
-    pthread_mutex_lock(&keys->lock);
+    LOCKED(&keys->lock);
     pthread_cond_broadcast(&keys->changed);
-    pthread_mutex_unlock(&keys->lock);
 }
 
 /* Lock held. Waits for a change; an error: the call's time is over. */
@@ -297,8 +297,7 @@ int seal_keys_current(struct seal_keys *keys, const struct store_call *call, str
                       struct error *error)
 {
     const struct store_call bounded = within(keys, call, PATIENCE);
-    struct cancel_listener *listener =
-        call->cancel ? cancel_listen(call->cancel, wake, keys) : NULL;
+    struct cancel_listener *listener = cancel_listen(call->cancel, wake, keys);
     int r;
 
     pthread_mutex_lock(&keys->lock);
@@ -306,8 +305,7 @@ int seal_keys_current(struct seal_keys *keys, const struct store_call *call, str
     if (r >= 0)
         *ret = seed_ref(keys->current);
     pthread_mutex_unlock(&keys->lock);
-    if (listener)
-        cancel_unlisten(call->cancel, listener);
+    cancel_unlisten(call->cancel, listener);
     return r;
 }
 
@@ -474,13 +472,12 @@ int seal_keys_unwrap(struct seal_keys *keys, const struct store_call *call, cons
     if (!seal_block_read(block, length, &wrapped))
         return err_set(error, ERR_CORRUPT, "StateCorrupt", "its head cannot be read");
     hash_hex(block, length, hash);
-    listener = call->cancel ? cancel_listen(call->cancel, wake, keys) : NULL;
+    listener = cancel_listen(call->cancel, wake, keys);
     pthread_mutex_lock(&keys->lock);
     do /* another one's cancel is none of ours */
         r = find_seed(keys, &bounded, hash, &wrapped, ret, error);
     while (r == ERR_CANCELLED && !cancel_fired(call->cancel) && now(keys) < bounded.deadline);
     pthread_mutex_unlock(&keys->lock);
-    if (listener)
-        cancel_unlisten(call->cancel, listener);
+    cancel_unlisten(call->cancel, listener);
     return r;
 }

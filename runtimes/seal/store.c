@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
-#include "engine/base/str.h"
 #include "runtimes/seal/private.h"
 
 static void sealed_free(struct store *base)
@@ -31,11 +30,7 @@ static int sealed_open(struct store *base, const struct document_name *name, enu
     file = NEW(struct sealed_file);
     file->base.store = base;
     file->file = opened;
-    file->namespace_name = str_new(name->spec.namespace_name);
-    file->spec_name = str_new(name->spec.name);
-    file->item = str_new(name->item);
-    file->name =
-        (struct document_name){name->kind, {file->namespace_name, file->spec_name}, file->item};
+    own_name_copy(&file->name, name);
     *ret = &file->base;
     return 0;
 }
@@ -47,9 +42,7 @@ static void sealed_close(struct store_file *base)
     if (!file)
         return;
     file->file->store->ops->close(file->file);
-    free(file->namespace_name);
-    free(file->spec_name);
-    free(file->item);
+    own_name_done(&file->name);
     free(file->locked);
     free(file);
 }
@@ -103,8 +96,8 @@ static int sealed_read(struct store_file *base, const struct store_call *call, s
     if (r < 0)
         return r;
     n_appended = stored.n_entries;
-    r = seal_open_document((struct sealed_store *)base->store, &file->name, call, &stored, &found,
-                           &opened, &failure);
+    r = seal_open_document((struct sealed_store *)base->store, &file->name.name, call, &stored,
+                           &found, &opened, &failure);
     document_done(&stored);
     if (r < 0) {
         set_seen(file, r == ERR_CORRUPT ? SEEN_DAMAGED : SEEN_LOCKED);
@@ -135,7 +128,7 @@ int sealed_write_carrying(struct sealed_file *file, const struct store_call *cal
 
     if (r < 0)
         return r;
-    r = seal_document(store, &file->name, call, document, carried, n_carried, &sealed, error);
+    r = seal_document(store, &file->name.name, call, document, carried, n_carried, &sealed, error);
     if (r >= 0) {
         const struct document written = {.open = store->scope == SEAL_ALL ? sealed.open
                                                                           : document->open,
@@ -214,8 +207,8 @@ static int sealed_append(struct store_file *base, const struct store_call *call,
         return r;
     if (!seals)
         return note_failure(file, inner->append(file->file, call, bytes, length, error));
-    r = seal_entry(store, &file->name, call, file->write, file->n_appended, bytes, length, &entry,
-                   error);
+    r = seal_entry(store, &file->name.name, call, file->write, file->n_appended, bytes, length,
+                   &entry, error);
     if (r < 0)
         return r;
     r = note_failure(file, inner->append(file->file, call, entry.data, entry.length, error));

@@ -50,12 +50,10 @@ static char *login_body(const struct secret_store *store, const char *token)
 {
     _cleanup_buf_ struct buf body = BUF_INIT;
 
-    buf_add_str(&body, "RoleArn=");
-    escape_url(&body, secret_auth(store, "role"), false);
-    buf_add_str(&body, "&OIDCProviderArn=");
-    escape_url(&body, secret_auth(store, "providerArn"), false);
-    buf_add_str(&body, "&RoleSessionName=" SESSION "&OIDCToken=");
-    escape_url(&body, token, false);
+    secret_form_add(&body, "RoleArn", secret_auth(store, "role"));
+    secret_form_add(&body, "OIDCProviderArn", secret_auth(store, "providerArn"));
+    secret_form_add(&body, "RoleSessionName", SESSION);
+    secret_form_add(&body, "OIDCToken", token);
     return buf_take(&body);
 }
 
@@ -80,13 +78,10 @@ static int log_in_alicloud(struct secret_store *store, const char *token,
     secret_headers_add(&headers, "x-acs-version", "2015-04-01");
     secret_headers_add(&headers, "x-acs-date", date);
     secret_headers_add(&headers, "x-acs-signature-nonce", nonce);
-    r = secret_ask(&store->login_server,
-                   &(struct secret_request){.method = "POST",
-                                            .path = "/",
-                                            .headers = headers.items,
-                                            .n_headers = headers.count,
-                                            .body = body},
-                   call, what, &answer, NULL, NULL, &problem);
+    r = secret_ask(
+        &store->login_server,
+        &(struct secret_request){.method = "POST", .path = "/", .headers = &headers, .body = body},
+        call, what, &answer, NULL, &problem);
     if (r < 0)
         return secret_said(value_get_string(answer, "Code"), what, &problem, error);
     given = value_get(answer, "Credentials");
@@ -158,11 +153,9 @@ static int ask(struct secret_store *store, const struct secret_login *login,
         secret_headers_add(&sent, headers[i].name, headers[i].value);
     secret_headers_add(&sent, "Accept", "application/json");
     secret_headers_add(&sent, "Authorization", authorization);
-    r = secret_ask(
-        &store->server,
-        &(struct secret_request){
-            .method = "POST", .path = path, .headers = sent.items, .n_headers = sent.count},
-        call, what, ret, NULL, NULL, &problem);
+    r = secret_ask(&store->server,
+                   &(struct secret_request){.method = "POST", .path = path, .headers = &sent}, call,
+                   what, ret, NULL, &problem);
     return r < 0 ? secret_said(value_get_string(*ret, "Code"), what, &problem, error) : 0;
 }
 
@@ -173,40 +166,23 @@ static int read_alicloud(struct secret_store *store, const struct secret_login *
                          struct secret_answer *ret, struct error *error)
 {
     _cleanup_value_ const struct value *answer = NULL;
-    _cleanup_buf_ struct buf query = BUF_INIT, bytes = BUF_INIT;
+    _cleanup_buf_ struct buf query = BUF_INIT;
     const char *data;
     int r;
 
-    buf_add_str(&query, "SecretName=");
-    escape_url(&query, ref->name, false);
-    if (ref->version) {
-        buf_add_str(&query, "&VersionId=");
-        escape_url(&query, ref->version, false);
-    }
+    secret_form_add(&query, "SecretName", ref->name);
+    if (ref->version)
+        secret_form_add(&query, "VersionId", ref->version);
     r = ask(store, login, ref, "GetSecretValue", query.data, call, &answer, error);
     if (r < 0)
         return r;
     ret->version = str_new(value_get_string(answer, "VersionId"));
     data = value_get_string(answer, "SecretData");
-    if (str_equal(value_get_string(answer, "SecretDataType"), "binary") && data &&
-        base64_decode(&bytes, data, strlen(data)) &&
-        utf8_valid(bytes.data, bytes.length) == bytes.length) {
-        ret->data = value_pack("s", bytes.data);
-        explicit_bzero(bytes.data, bytes.length);
-    } else {
+    if (str_equal(value_get_string(answer, "SecretDataType"), "binary"))
+        ret->data = secret_decode(data);
+    if (!ret->data)
         ret->data = value_ref(value_get(answer, "SecretData"));
-    }
     return data ? 0 : secret_not_found(ref, "is no text", error);
-}
-
-static bool is_current(const struct value *version)
-{
-    const struct value *stages = value_path(version, "VersionStages", "VersionStage", NULL);
-
-    for (size_t i = 0; i < value_count(stages); i++)
-        if (str_equal(value_string(value_at(stages, i)), "ACSCurrent"))
-            return true;
-    return false;
 }
 
 /* The version alone: the current one is on the first page, where the newest ones are. */
@@ -219,17 +195,18 @@ static int look_alicloud(struct secret_store *store, const struct secret_login *
     const struct value *versions;
     int r;
 
-    buf_add_str(&query, "PageSize=100&SecretName=");
-    escape_url(&query, ref->name, false);
+    secret_form_add(&query, "PageSize", "100");
+    secret_form_add(&query, "SecretName", ref->name);
     r = ask(store, login, ref, "ListSecretVersionIds", query.data, call, &answer, error);
     if (r < 0)
         return r;
     versions = value_path(answer, "VersionIds", "VersionId", NULL);
     for (size_t i = 0; i < value_count(versions); i++) {
         const struct value *version = value_at(versions, i);
+        const struct value *stages = value_path(version, "VersionStages", "VersionStage", NULL);
         const char *id = value_get_string(version, "VersionId");
 
-        if (ref->version ? str_equal(id, ref->version) : is_current(version)) {
+        if (ref->version ? str_equal(id, ref->version) : secret_has_stage(stages, "ACSCurrent")) {
             *ret = str_new(id);
             return 0;
         }

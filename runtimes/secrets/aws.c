@@ -81,11 +81,9 @@ static char *login_body(const struct secret_store *store, const char *token)
     _cleanup_buf_ struct buf body = BUF_INIT;
 
     buf_add_str(&body,
-                "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleSessionName=" SESSION
-                "&RoleArn=");
-    escape_url(&body, secret_auth(store, "role"), false);
-    buf_add_str(&body, "&WebIdentityToken=");
-    escape_url(&body, token, false);
+                "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleSessionName=" SESSION);
+    secret_form_add(&body, "RoleArn", secret_auth(store, "role"));
+    secret_form_add(&body, "WebIdentityToken", token);
     return buf_take(&body);
 }
 
@@ -102,13 +100,10 @@ static int log_in_aws(struct secret_store *store, const char *token, const struc
     int r;
 
     secret_headers_add(&headers, "Content-Type", "application/x-www-form-urlencoded");
-    r = secret_ask(&store->login_server,
-                   &(struct secret_request){.method = "POST",
-                                            .path = "/",
-                                            .headers = headers.items,
-                                            .n_headers = headers.count,
-                                            .body = body},
-                   call, what, NULL, &text, NULL, &problem);
+    r = secret_ask(
+        &store->login_server,
+        &(struct secret_request){.method = "POST", .path = "/", .headers = &headers, .body = body},
+        call, what, NULL, &text, &problem);
     if (r < 0 && text)
         xml_read(text, strlen(text), &of_errors, &said, NULL);
     if (r < 0)
@@ -169,13 +164,10 @@ static int ask(struct secret_store *store, const struct secret_login *login,
     int r;
 
     sign(store, login, target, body, &headers);
-    r = secret_ask(&store->server,
-                   &(struct secret_request){.method = "POST",
-                                            .path = "/",
-                                            .headers = headers.items,
-                                            .n_headers = headers.count,
-                                            .body = body},
-                   call, what, ret, NULL, NULL, &problem);
+    r = secret_ask(
+        &store->server,
+        &(struct secret_request){.method = "POST", .path = "/", .headers = &headers, .body = body},
+        call, what, ret, NULL, &problem);
     return r < 0 ? secret_said(code_of(*ret), what, &problem, error) : 0;
 }
 
@@ -189,18 +181,9 @@ static bool is_id(const char *version)
 /* A reference; NULL: it is no text. */
 static const struct value *text_of(const struct value *answer)
 {
-    _cleanup_buf_ struct buf bytes = BUF_INIT;
-    const struct value *string = value_get(answer, "SecretString"), *made = NULL;
-    const char *binary = value_get_string(answer, "SecretBinary");
+    const struct value *string = value_get(answer, "SecretString");
 
-    if (string)
-        return value_ref(string);
-    if (binary && base64_decode(&bytes, binary, strlen(binary)) &&
-        utf8_valid(bytes.data, bytes.length) == bytes.length) {
-        made = value_pack("s", bytes.data);
-        explicit_bzero(bytes.data, bytes.length);
-    }
-    return made;
+    return string ? value_ref(string) : secret_decode(value_get_string(answer, "SecretBinary"));
 }
 
 static int read_aws(struct secret_store *store, const struct secret_login *login,
@@ -228,14 +211,6 @@ static int read_aws(struct secret_store *store, const struct secret_login *login
 
 /* ---- The version alone ---- */
 
-static bool has_stage(const struct value *stages, const char *stage)
-{
-    for (size_t i = 0; i < value_count(stages); i++)
-        if (str_equal(value_string(value_at(stages, i)), stage))
-            return true;
-    return false;
-}
-
 static int look_aws(struct secret_store *store, const struct secret_login *login,
                     const struct secret_ref *ref, const struct secret_call *call, char **ret,
                     struct error *error)
@@ -256,7 +231,7 @@ static int look_aws(struct secret_store *store, const struct secret_login *login
         size_t length = 0;
         const char *id = value_member_key(versions, i, &length);
 
-        if (wanted ? str_equal(id, wanted) : has_stage(value_member(versions, i), stage)) {
+        if (wanted ? str_equal(id, wanted) : secret_has_stage(value_member(versions, i), stage)) {
             *ret = str_new(id);
             return 0;
         }

@@ -54,14 +54,11 @@ static char *login_body(const struct secret_store *store, const char *token)
 {
     _cleanup_buf_ struct buf body = BUF_INIT;
 
-    buf_add_str(&body,
-                "grant_type=client_credentials&client_assertion_type="
-                "urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer&client_id=");
-    escape_url(&body, secret_auth(store, "clientId"), false);
-    buf_add_str(&body, "&scope=");
-    escape_url(&body, cloud_of(store)->scope, false);
-    buf_add_str(&body, "&client_assertion=");
-    escape_url(&body, token, false);
+    buf_add_str(&body, "grant_type=client_credentials&client_assertion_type="
+                       "urn%3Aietf%3Aparams%3Aoauth%3Aclient-assertion-type%3Ajwt-bearer");
+    secret_form_add(&body, "client_id", secret_auth(store, "clientId"));
+    secret_form_add(&body, "scope", cloud_of(store)->scope);
+    secret_form_add(&body, "client_assertion", token);
     return buf_take(&body);
 }
 
@@ -81,12 +78,9 @@ static int log_in_azure(struct secret_store *store, const char *token,
     buf_add_str(&path, "/oauth2/v2.0/token");
     secret_headers_add(&headers, "Content-Type", "application/x-www-form-urlencoded");
     r = secret_ask(&store->login_server,
-                   &(struct secret_request){.method = "POST",
-                                            .path = path.data,
-                                            .headers = headers.items,
-                                            .n_headers = headers.count,
-                                            .body = body},
-                   call, what, &answer, NULL, NULL, error);
+                   &(struct secret_request){
+                       .method = "POST", .path = path.data, .headers = &headers, .body = body},
+                   call, what, &answer, NULL, error);
     if (r == ERR_INVALID || r == ERR_NOT_FOUND) /* 400: invalid_client, unauthorized_client … */
         return err_set(error, ERR_FORBIDDEN, SECRET_DENIED,
                        "%s: the application or its federated credential is not known there", what);
@@ -130,12 +124,10 @@ static int read_azure(struct secret_store *store, const struct secret_login *log
         escape_url(&path, ref->version, false);
     buf_add_str(&path, "?api-version=" API_VERSION);
     secret_headers_add(&headers, "Authorization", bearer);
-    r = secret_ask(&store->server,
-                   &(struct secret_request){.method = "GET",
-                                            .path = path.data,
-                                            .headers = headers.items,
-                                            .n_headers = headers.count},
-                   call, what, &answer, NULL, NULL, error);
+    r = secret_ask(
+        &store->server,
+        &(struct secret_request){.method = "GET", .path = path.data, .headers = &headers}, call,
+        what, &answer, NULL, error);
     if (r < 0)
         return r;
     ret->data = value_ref(value_get(answer, "value"));

@@ -88,6 +88,11 @@ int secret_not_found(const struct secret_ref *ref, const char *what, struct erro
 /* Whether the text may be a part of a host's name. */
 bool secret_is_word(const char *text);
 
+/* The text that the Base64 is of, a reference; NULL: it is not of a text, or is NULL. */
+const struct value *secret_decode(const char *base64);
+/* Whether a version has the stage. */
+bool secret_has_stage(const struct value *stages, const char *stage);
+
 /* ---- server.c ---- */
 
 /* Checks that the address may be asked. */
@@ -95,24 +100,7 @@ int secret_server_init(struct secret_server *server, const struct secret_store *
                        const char *address, struct error *error);
 void secret_server_done(struct secret_server *server);
 
-struct secret_request {
-    const char *method, *path; /* escaped */
-    char *const *headers;      /* n_headers of them */
-    size_t n_headers;
-    const char *body; /* NULL: none */
-};
-
-/*
- * *ret_json: the answer of a request that succeeded, a reference; or NULL, where it is not JSON and
- * not asked for. *ret_body, if asked for: its text, str_free_secret(). *ret_status: of any answer;
- * or NULL.
- *
- * what: "reading ref://db/password", for messages. 404 is ERR_NOT_FOUND.
- */
-int secret_ask(const struct secret_server *server, const struct secret_request *request,
-               const struct secret_call *call, const char *what, const struct value **ret_json,
-               char **ret_body, int *ret_status, struct error *error);
-/* A header, with a secret in it: wiped by secret_headers_done(). */
+/* Headers, which may have secrets in them: wiped by secret_headers_done(). */
 struct secret_headers {
     char *items[12];
     size_t count;
@@ -120,6 +108,24 @@ struct secret_headers {
 void secret_headers_add(struct secret_headers *headers, const char *name, const char *value);
 void secret_headers_done(struct secret_headers *headers);
 
+/* Adds "NAME=VALUE" to a query or a form, the value escaped, after "&" if anything is there. */
+void secret_form_add(struct buf *form, const char *name, const char *value);
+
+struct secret_request {
+    const char *method, *path;            /* escaped */
+    const struct secret_headers *headers; /* NULL: none */
+    const char *body;                     /* NULL: none */
+};
+
+/*
+ * *ret_json: the answer of a request that succeeded, a reference; or NULL, where it is not JSON and
+ * not asked for. *ret_body, if asked for: its text, str_free_secret().
+ *
+ * what: "reading ref://db/password", for messages. 404 is ERR_NOT_FOUND.
+ */
+int secret_ask(const struct secret_server *server, const struct secret_request *request,
+               const struct secret_call *call, const char *what, const struct value **ret_json,
+               char **ret_body, struct error *error);
 /* The provider says so in its answer, of a request that failed. code: "AccessDeniedException": if
  * it is one of those that are known, error gets its meaning. */
 int secret_said(const char *code, const char *what, const struct error *problem,

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "engine/base/mem.h"
+#include "engine/base/escape.h"
 #include "engine/base/str.h"
 #include "engine/value/json.h"
 #include "runtimes/io/clock.h"
@@ -71,6 +71,12 @@ void secret_headers_done(struct secret_headers *headers)
     for (size_t i = 0; i < headers->count; i++)
         str_free_secret(headers->items[i]);
     headers->count = 0;
+}
+
+void secret_form_add(struct buf *form, const char *name, const char *value)
+{
+    buf_printf(form, "%s%s=", form->length ? "&" : "", name);
+    escape_url(form, value, false);
 }
 
 /* ---- Errors: what is known beforehand, and nothing of an answer ---- */
@@ -149,21 +155,13 @@ int secret_said(const char *code, const char *what, const struct error *problem,
 
 /* ---- One request ---- */
 
-static void wipe(struct buf *body)
-{
-    if (body->length)
-        explicit_bzero(body->data, body->length);
-}
-
 int secret_ask(const struct secret_server *server, const struct secret_request *request,
                const struct secret_call *call, const char *what, const struct value **ret_json,
-               char **ret_body, int *ret_status, struct error *error)
+               char **ret_body, struct error *error)
 {
     struct http_response response = HTTP_RESPONSE_INIT;
     struct http_request sent = {.method = request->method,
                                 .path = request->path,
-                                .headers = (const char *const *)request->headers,
-                                .n_headers = request->n_headers,
                                 .body = request->body,
                                 .body_length = request->body ? strlen(request->body) : 0,
                                 .timeout = call->deadline - system_clock.monotonic(&system_clock),
@@ -172,6 +170,10 @@ int secret_ask(const struct secret_server *server, const struct secret_request *
     struct error problem = {0};
     int r;
 
+    if (request->headers) {
+        sent.headers = (const char *const *)request->headers->items;
+        sent.n_headers = request->headers->count;
+    }
     if (sent.timeout <= 0)
         return err_set(error, ERR_UNAVAILABLE, SECRET_UNAVAILABLE, "%s: %s does not answer", what,
                        server->host);
@@ -181,8 +183,6 @@ int secret_ask(const struct secret_server *server, const struct secret_request *
     } else {
         bool is_good = response.status >= 200 && response.status < 300;
 
-        if (ret_status)
-            *ret_status = response.status;
         if (!is_good)
             r = refused(server, what, response.status, error);
         if (ret_json)
@@ -193,7 +193,8 @@ int secret_ask(const struct secret_server *server, const struct secret_request *
         if (ret_body)
             *ret_body = str_new_n(response.body.data, response.body.length);
     }
-    wipe(&response.body);
+    if (response.body.length)
+        explicit_bzero(response.body.data, response.body.length);
     http_response_done(&response);
     return r;
 }

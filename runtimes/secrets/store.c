@@ -1,7 +1,9 @@
 #include <string.h>
 
+#include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/base/utf8.h"
 #include "engine/threads/locked.h"
 #include "engine/value/json.h"
 #include "engine/value/path.h"
@@ -171,6 +173,29 @@ static int get_login(struct secret_store *store, const struct secret_call *call,
     copy_login(&store->login, ret);
     *ret_made_at = store->logged_in_at;
     return 0;
+}
+
+/* ---- For providers ---- */
+
+const struct value *secret_decode(const char *base64)
+{
+    _cleanup_buf_ struct buf bytes = BUF_INIT;
+    const struct value *made = NULL;
+
+    if (base64 && base64_decode(&bytes, base64, strlen(base64)) &&
+        utf8_valid(bytes.data, bytes.length) == bytes.length) {
+        made = value_pack("s", bytes.data);
+        explicit_bzero(bytes.data, bytes.length);
+    }
+    return made;
+}
+
+bool secret_has_stage(const struct value *stages, const char *stage)
+{
+    for (size_t i = 0; i < value_count(stages); i++)
+        if (str_equal(value_string(value_at(stages, i)), stage))
+            return true;
+    return false;
 }
 
 /* ---- Asking ---- */

@@ -63,7 +63,7 @@ static int log_in_vault(struct secret_store *store, const char *token,
     escape_url(&path, mount ? mount : DEFAULT_MOUNT, true);
     buf_add_str(&path, "/login");
     request.path = path.data;
-    r = secret_ask(&store->server, &request, call, "logging in", &answer, NULL, NULL, error);
+    r = secret_ask(&store->server, &request, call, "logging in", &answer, NULL, error);
     if (r == ERR_NOT_FOUND || r == ERR_INVALID)
         return err_set(error, ERR_FORBIDDEN, SECRET_DENIED,
                        "logging in: %s does not know the role, or the auth mount",
@@ -115,11 +115,9 @@ static int ask(struct secret_store *store, const struct secret_login *login, con
 
     secret_headers_add(&headers, "X-Vault-Token", login->token);
     secret_headers_add(&headers, "X-Vault-Request", "true");
-    return secret_ask(
-        &store->server,
-        &(struct secret_request){
-            .method = "GET", .path = path, .headers = headers.items, .n_headers = headers.count},
-        call, what, ret, NULL, NULL, error);
+    return secret_ask(&store->server,
+                      &(struct secret_request){.method = "GET", .path = path, .headers = &headers},
+                      call, what, ret, NULL, error);
 }
 
 static char *version_text(const struct value *version)

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/value/redaction.h"
 #include "engine/value/value_mark.h"

@@ -1,8 +1,6 @@
 #include "runtimes/terraform/finder.h"
 
 #include <pthread.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -126,13 +124,12 @@ static void *work(void *arg)
 {
     struct finder *finder = arg;
     struct look *look;
+    LOCKED(&finder->lock);
 
-    pthread_mutex_lock(&finder->lock);
     while (!finder->stopping && (look = looks_begin(&finder->looks)))
         do_look(finder, look);
     finder->threads--;
     pthread_cond_broadcast(&finder->changed);
-    pthread_mutex_unlock(&finder->lock);
     return NULL;
 }
 
@@ -174,12 +171,11 @@ static bool take_found(struct finder *finder, const struct look *look, struct fo
     struct found found = {.version = str_new(look->version),
                           .program = str_new(look->program),
                           .is_locked = look->is_locked};
-    int r;
 
     pthread_mutex_unlock(&finder->lock);
-    r = cache_find(finder->cache, package, &found.package, NULL);
+    found.package = cache_find(finder->cache, package);
     pthread_mutex_lock(&finder->lock);
-    if (r < 0) {
+    if (!found.package) {
         found_done(&found);
         return false;
     }
@@ -272,10 +268,9 @@ static int find(struct finder *finder, const struct finder_ask *ask, int64_t lim
 static void on_cancel(void *arg)
 {
     struct finder *finder = arg;
+    LOCKED(&finder->lock);
 
-    pthread_mutex_lock(&finder->lock);
     pthread_cond_broadcast(&finder->changed);
-    pthread_mutex_unlock(&finder->lock);
 }
 
 int finder_find(struct finder *finder, const struct finder_ask *ask, int64_t deadline,
@@ -294,13 +289,11 @@ int finder_find(struct finder *finder, const struct finder_ask *ask, int64_t dea
 
 void finder_doubt(struct finder *finder, const struct source *wanted)
 {
-    struct look *look;
+    LOCKED(&finder->lock);
+    struct look *look = looks_get(&finder->looks, wanted);
 
-    pthread_mutex_lock(&finder->lock);
-    look = looks_get(&finder->looks, wanted);
     if (look && look->phase == LOOK_FOUND && now() >= look->since + DOUBT_AFTER)
         look->phase = LOOK_IDLE;
-    pthread_mutex_unlock(&finder->lock);
 }
 
 struct finder *finder_new(const struct finder_config *config)

@@ -231,8 +231,9 @@ static int fetch_archive(const struct fetching *fetching, const struct checking 
     int r;
 
     /* What is known by its hash need not be fetched. */
-    if (checking->offer->zh &&
-        cache_find_archive(fetching->cache, checking->offer->zh, ret, NULL) >= 0)
+    if (checking->offer->zh)
+        *ret = cache_find_archive(fetching->cache, checking->offer->zh);
+    if (*ret)
         return check_hashes(checking, (*ret)->h1, checking->offer->zh, error);
     r = cache_begin(fetching->cache, &staging, error);
     if (r < 0)
@@ -245,7 +246,8 @@ static int fetch_archive(const struct fetching *fetching, const struct checking 
         r = check_archive(checking, zh, error);
     if (r < 0)
         return r;
-    if (cache_find_archive(fetching->cache, zh, ret, NULL) >= 0)
+    *ret = cache_find_archive(fetching->cache, zh);
+    if (*ret)
         return check_hashes(checking, (*ret)->h1, zh, error);
     return unpack(fetching, checking, &staging, archive, zh, ret, error);
 }
@@ -277,7 +279,8 @@ static int fetch_folder(const struct fetching *fetching, const struct checking *
     r = hash_folder(checking->offer, h1, error);
     if (r < 0)
         return r;
-    if (cache_find_files(fetching->cache, h1, ret, NULL) >= 0)
+    *ret = cache_find_files(fetching->cache, h1);
+    if (*ret)
         return check_hashes(checking, (*ret)->h1, NULL, error);
     r = cache_begin(fetching->cache, &staging, error);
     writer.folder = staging.files;

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "engine/base/similar.h"
-#include "engine/base/str.h"
 #include "engine/value/path.h"
 
 /* Where a path leads. */

@@ -1,6 +1,5 @@
 #include "runtimes/terraform/import.h"
 
-#include "engine/base/str.h"
 #include "engine/value/redaction.h"
 
 const struct value *import_id(const struct runtime_target *target)

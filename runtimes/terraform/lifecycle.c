@@ -34,8 +34,7 @@ int lifecycle_check(const struct value *lifecycle, struct error *error)
     if (lifecycle && !value_is(lifecycle, VALUE_OBJECT))
         return err_set(error, ERR_INVALID, NULL, "must be an object");
     for (size_t i = 0; i < value_count(lifecycle); i++) {
-        size_t length;
-        const char *key = value_member_key(lifecycle, i, &length);
+        const char *key = value_member_key(lifecycle, i, NULL);
         bool is_flag = str_equal(key, flags[0]) || str_equal(key, flags[1]);
 
         if (!is_flag && !str_equal(key, "ignoreChanges"))

@@ -3,9 +3,9 @@
 #include "engine/base/duration.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "engine/value/json.h"
 #include "engine/value/redaction.h"
-#include "engine/value/value_mark.h"
 #include "runtimes/terraform/data.h"
 #include "runtimes/terraform/import.h"
 #include "runtimes/terraform/lifecycle.h"
@@ -70,8 +70,7 @@ static int mark_found(struct planning *planning, struct error *error)
 
     if (!marked && planning->before)
         return err_set(error, ERR_TOO_LARGE, NULL, "the resource's state is too large");
-    value_unref(planning->before);
-    planning->before = marked;
+    value_move(&planning->before, marked);
     return 0;
 }
 
@@ -107,9 +106,8 @@ static int encode_config(struct planning *planning, const struct value *before, 
 {
     const struct value *extensions = planning->target->extensions;
 
-    value_unref(planning->config);
-    planning->config =
-        lifecycle_ignore(extensions, planning->visit.schema->block, planning->wanted, before);
+    value_move(&planning->config, lifecycle_ignore(extensions, planning->visit.schema->block,
+                                                   planning->wanted, before));
     if (!planning->config)
         return err_set(error, ERR_TOO_LARGE, NULL, "the resource's configuration is too large");
     buf_reset(&planning->step->config);
@@ -174,8 +172,7 @@ static int revert(struct planning *planning, const struct value *before, struct 
     struct buf *bytes = &planning->plan.planned.value;
     bool is_same = after == planning->after;
 
-    value_unref(planning->after);
-    planning->after = after;
+    value_move(&planning->after, after);
     if (is_same)
         return 0;
     if (!after)

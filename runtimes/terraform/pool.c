@@ -409,10 +409,9 @@ static int begin_threads(struct pool *pool, struct error *error)
 static void on_cancel(void *arg)
 {
     struct pool *pool = arg;
+    LOCKED(&pool->lock);
 
-    pthread_mutex_lock(&pool->lock);
     pthread_cond_broadcast(&pool->changed);
-    pthread_mutex_unlock(&pool->lock);
 }
 
 /* With the lock. A process that is there, or may be begun: then it is NULL. */
@@ -518,9 +517,8 @@ void pool_give_back(struct pool *pool, struct instance *instance)
 {
     if (!instance)
         return;
-    pthread_mutex_lock(&pool->lock);
+    LOCKED(&pool->lock);
     leave(pool, (struct pooled *)instance);
-    pthread_mutex_unlock(&pool->lock);
 }
 
 struct pool *pool_new(const struct pool_config *config)

@@ -142,7 +142,7 @@ static int keep_own(struct provider *provider, const Tfplugin__GetSchemaResponse
 
     if (r < 0)
         return r;
-    pthread_mutex_lock(&provider->lock);
+    LOCKED(&provider->lock);
     if (!provider->own)
         provider->own = TAKE(schema);
     if (answer->server_capabilities) {
@@ -150,7 +150,6 @@ static int keep_own(struct provider *provider, const Tfplugin__GetSchemaResponse
         provider->moves = answer->server_capabilities->move_resource_state;
         provider->schema_is_optional = answer->server_capabilities->get_provider_schema_optional;
     }
-    pthread_mutex_unlock(&provider->lock);
     return 0;
 }
 

@@ -2,8 +2,6 @@
 
 #include <assert.h>
 
-#include "engine/base/mem.h"
-
 void providers_init(struct providers *providers)
 {
     strmap_init(&providers->by_key);

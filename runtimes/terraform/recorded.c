@@ -23,14 +23,10 @@ static bool is_listed(const struct locked *locked, const struct package *package
 static int take(struct cache *cache, const struct source *source, const char *h1,
                 const struct locked *locked, struct found *ret)
 {
-    struct found found = {.is_locked = locked};
-    int r = cache_find_hash(cache, h1, &found.package, NULL);
+    struct found found = {.is_locked = locked, .package = cache_find_hash(cache, h1)};
 
-    if (r >= 0 && !is_listed(locked, found.package))
-        r = ERR_NOT_FOUND;
-    if (r >= 0)
-        r = package_program(found.package->folder, source->name, &found.program, NULL);
-    if (r < 0) {
+    if (!found.package || !is_listed(locked, found.package) ||
+        package_program(found.package->folder, source->name, &found.program, NULL) < 0) {
         found_done(&found);
         return ERR_NOT_FOUND;
     }

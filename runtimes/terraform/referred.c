@@ -1,8 +1,9 @@
 #include "runtimes/terraform/referred.h"
 
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/threads/locked.h"
+#include "engine/value/children.h"
 
 void referred_init(struct referred *referred)
 {
@@ -22,10 +23,10 @@ void referred_done(struct referred *referred)
 
 void referred_note(struct referred *referred, const char *id, struct tf_schema *schema)
 {
-    pthread_mutex_lock(&referred->lock);
+    LOCKED(&referred->lock);
+
     if (!strmap_get(&referred->schemas, id))
         strmap_put(&referred->schemas, str_new(id), tf_schema_ref(schema));
-    pthread_mutex_unlock(&referred->lock);
 }
 
 /* ---- Types ---- */
@@ -96,24 +97,18 @@ static int check_reference(const struct checking *checking, const struct tf_type
 static int check_typed(const struct checking *checking, const struct tf_type *type,
                        const struct value *written, const struct value *value)
 {
-    bool is_object = value_is(written, VALUE_OBJECT);
     int r = 0;
 
     if (ref_is(written))
         return check_reference(checking, type, written, value);
     for (size_t i = 0; i < value_count(written) && r >= 0; i++) {
         const struct tf_type *inner = tf_type_child(type, written, i);
-        size_t length;
 
         if (!inner)
             continue;
-        if (is_object)
-            path_push_key(checking->path, value_member_key(written, i, &length));
-        else
-            path_push_index(checking->path, i);
+        path_push_child(checking->path, written, i);
         r = check_typed(checking, inner, value_child(written, i),
-                        is_object ? value_get(value, value_member_key(written, i, &length))
-                                  : value_at(value, i));
+                        value_counterpart(value, written, i));
         path_pop(checking->path);
     }
     return r;

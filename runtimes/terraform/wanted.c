@@ -1,7 +1,6 @@
 #include "runtimes/terraform/wanted.h"
 
 #include "engine/base/buf.h"
-#include "engine/base/str.h"
 #include "runtimes/terraform/version.h"
 
 bool wanted_matches(const struct wanted *wanted, const char *text)

@@ -152,7 +152,7 @@ def test_kro_1316_tofu_controller_720_a_deletion_looks_up_no_references(team):
     team.apply(first, second, third).spec.wait("True")
     for name in ("first", "second"):
         team.cluster.api.delete(team.path(name)).must()
-    team.spec.delete(seconds=30)
+    team.spec.delete()
     assert team.get("third") is None
 
 
@@ -180,7 +180,7 @@ def test_argo_cd_17314_an_unhealthy_apply_does_not_block_the_fix(team):
     team.apply(held(team.namespace, "web"), timeout="5m")
     eventually(lambda: team.get("web", "deployments", "/apis/apps/v1"))
     eventually(lambda: (team.spec.condition() or {}).get("reason") == "Progressing")
-    team.apply(team.config("fix"), timeout="5m").spec.wait("True", seconds=60)
+    team.apply(team.config("fix"), timeout="5m").spec.wait("True")
     assert team.get("fix") and team.get("web", "deployments", "/apis/apps/v1") is None
     team.spec.delete()
 

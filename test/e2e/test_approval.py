@@ -40,7 +40,7 @@ def test_waits_and_goes_on_when_the_release_is_approved(spec):
     assert f"kubectl patch release {release['metadata']['name']}" in ready["message"]
     assert [one["action"] for one in release["status"]["results"]] == ["create", "create"]
     spec.approve(release)
-    spec.wait("True", seconds=10)
+    spec.wait("True")
     status = spec.releases()[-1]["status"]
     assert (status["phase"], status["approval"]["manager"]) == ("succeeded", "alice")
     assert status["approval"]["plan"] == release["status"]["plan"]["digest"]
@@ -55,7 +55,7 @@ def test_the_commands_of_the_message_show_the_plan_and_approve_it(spec):
                               spec.condition()["message"]).groups()
     assert f"id: v1:ConfigMap:{spec.namespace}:a" in spec.cluster.kubectl(*shlex.split(look)).stdout
     spec.cluster.kubectl(*shlex.split(approve))
-    spec.wait("True", seconds=10)
+    spec.wait("True")
 
 
 def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenant):
@@ -65,7 +65,7 @@ def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenan
     result = type_in(controlled, f"set -e\n{show}\n{approve}".replace("team-a", tenant))
     assert result.returncode == 0, result.stdout + result.stderr
     assert f"create v1:ConfigMap:{tenant}:a" in result.stdout
-    spec.wait("True", seconds=10)
+    spec.wait("True")
 
 
 def test_the_command_of_the_page_rejects(controlled, tenant):
@@ -81,7 +81,7 @@ def test_approved_in_the_spec(spec):
     spec.apply([config_map("a", spec.namespace)])
     release = spec.waiting()
     spec.approve_in_spec(release["status"]["plan"]["digest"])
-    spec.wait("True", seconds=10)
+    spec.wait("True")
     first, second = spec.releases()
     assert (first["status"]["phase"], second["status"]["phase"]) == ("cancelled", "succeeded")
     assert second["status"]["approval"]["manager"] == "bob"

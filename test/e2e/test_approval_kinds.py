@@ -53,7 +53,7 @@ def test_a_plan_that_is_made_again_is_the_same(controlled, tenant, kind):
         spec.look()
     assert spec.phases() == ["awaitingApproval"]
     spec.approve(release)
-    spec.wait("True", seconds=10)
+    spec.wait("True")
     assert spec.phases() == ["succeeded"]
 
 
@@ -98,6 +98,6 @@ def test_a_webhook_that_adds_another_value_each_time(controlled, tenant, webhook
         assert spec.phases()[-1] == "awaitingApproval"
         assert spec.releases()[-1]["metadata"]["name"] == release["metadata"]["name"]
         spec.approve(release)
-        spec.wait("True", seconds=10)
+        spec.wait("True")
         assert spec.data("a")["a"] == value
     assert spec.phases() == ["succeeded", "succeeded"]

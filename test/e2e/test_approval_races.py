@@ -123,7 +123,7 @@ def test_a_waiting_release_that_is_deleted_is_made_again(spec):
         assert release["metadata"]["uid"] != first["metadata"]["uid"]
         return release
 
-    second = eventually(made_again, 10)
+    second = eventually(made_again)
     assert digest(second) == digest(first) and len(spec.releases()) == 1
     spec.approve(second)
     spec.wait("True")
@@ -181,7 +181,7 @@ def test_an_edit_between_the_approval_and_the_turn_of_its_object(spec, is_known)
     after = config_map("a", spec.namespace, {"a": "a", "b": "ours"}, depends_on=[deployment["id"]])
     spec.apply([deployment, after])
     spec.approve(spec.waiting(create=1))
-    eventually(lambda: "waiting for Deployment/held" in spec.releases()[-1]["status"]["summary"], 20)
+    eventually(lambda: "waiting for Deployment/held" in spec.releases()[-1]["status"]["summary"])
     edit(b="3")
     spec.cluster.kubectl("label", "pods", "-n", spec.namespace, "-l", "kwok-hold", "kwok-hold-")
     second = spec.waiting(create=0, unchanged=1)

@@ -76,7 +76,7 @@ def test_a_webhook_that_is_installed_voids_an_approval(controlled, tenant, webho
     spec.approve(first)
     second = expect_another(spec, first)
     spec.approve(second)
-    spec.wait("True", seconds=10)
+    spec.wait("True")
     assert spec.data("a") == {"a": "theirs"}
     assert spec.phases() == ["cancelled", "succeeded"]
 
@@ -87,7 +87,7 @@ def test_a_webhook_that_is_installed_right_before_its_turn(controlled, tenant, w
     spec.apply([deployment, config_map("a", tenant, depends_on=[deployment["id"]])])
     first = spec.waiting(create=2)
     spec.approve(first)
-    eventually(lambda: "waiting for Deployment/held" in spec.releases()[-1]["status"]["summary"], 20)
+    eventually(lambda: "waiting for Deployment/held" in spec.releases()[-1]["status"]["summary"])
     webhook.install()
     controlled.kubectl("label", "pods", "-n", tenant, "-l", "kwok-hold", "kwok-hold-")
     second = spec.waiting(create=1, unchanged=1)
@@ -95,7 +95,7 @@ def test_a_webhook_that_is_installed_right_before_its_turn(controlled, tenant, w
     assert why(spec.releases()[0])["reason"] == "PlanStale" and spec.data("a") is None
     assert (shown(first), shown(second)) == ('"b"', '"theirs"')
     spec.approve(second)
-    spec.wait("True", seconds=10)
+    spec.wait("True")
     assert spec.data("a") == {"a": "theirs"}
 
 
@@ -112,7 +112,7 @@ def test_a_plan_that_waits_shows_what_the_webhook_makes_of_it(controlled, tenant
     spec.look()
     assert shown(spec.releases()[-1]) == '"other"'
     spec.approve(spec.releases()[-1])
-    spec.wait("True", seconds=10)
+    spec.wait("True")
     assert spec.data("a") == {"a": "other"}
 
 
@@ -135,7 +135,7 @@ def test_an_approval_in_the_spec_is_of_what_was_shown(controlled, tenant, webhoo
     spec.approve_in_spec(None)
     spec.waiting(create=1)
     spec.approve_in_spec(digest(first))
-    spec.wait("True", seconds=10)
+    spec.wait("True")
     assert spec.data("a") == {"a": "theirs"}
 
 
@@ -144,10 +144,10 @@ def test_an_approval_in_the_spec_that_became_stale_does_not_come_back(controlled
     spec = Approved(controlled, tenant)
     spec.apply([deployment, config_map("a", tenant, depends_on=[deployment["id"]])])
     spec.approve_in_spec(digest(spec.waiting(create=2)))
-    eventually(lambda: "waiting for Deployment/held" in spec.releases()[-1]["status"]["summary"], 20)
+    eventually(lambda: "waiting for Deployment/held" in spec.releases()[-1]["status"]["summary"])
     webhook.install()
     controlled.kubectl("label", "pods", "-n", tenant, "-l", "kwok-hold", "kwok-hold-")
     second = spec.waiting(create=1, unchanged=1)
     spec.approve_in_spec(digest(second))
-    spec.wait("True", seconds=10)
+    spec.wait("True")
     assert spec.data("a") == {"a": "theirs"}

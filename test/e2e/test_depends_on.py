@@ -9,7 +9,7 @@ from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 
 SLOW = {"retryInterval": "10m", "interval": "10m"}  # what happens sooner is not polled
-SOON = 8  # seconds
+SOON = 60  # seconds
 
 
 def on(*names, **fields):

@@ -108,7 +108,7 @@ def test_drift_is_corrected_at_once(spec, change):
         assert one and one.get("data") == {"a": "b"} and OWNER in one["metadata"].get("labels", {}), one
         return True
 
-    eventually(corrected, 20)
+    eventually(corrected)
     eventually(lambda: spec.get()["status"].get("driftCorrections", {}).get("count") == 1)
     spec.wait("True")
     assert "driftDetection" not in spec.get()["status"]
@@ -144,7 +144,7 @@ def test_drift_while_nobody_looked_is_found_at_the_start(spec):
     edit(spec, a="other")
     spec.cluster.controller = Controller(spec.cluster, flags=["--log-level", "debug"]).wait_leading()
     controller.process, controller.log = spec.cluster.controller.process, spec.cluster.controller.log
-    eventually(lambda: data(spec) == {"a": "b"}, 30)
+    eventually(lambda: data(spec) == {"a": "b"})
 
 
 # ---- Modes ----
@@ -217,7 +217,7 @@ def test_a_fight_slows_down(spec):
     drifted = spec.condition("Drifted")
     assert drifted["reason"] == "FieldFight" and "data.a" in drifted["message"], drifted
     spec.cluster.api.delete(maps(spec.namespace, "b")).must()  # what is not fought for is corrected
-    eventually(lambda: live(spec, "b"), 20)
+    eventually(lambda: live(spec, "b"))
 
 
 def test_an_object_that_changes_all_the_time_keeps_nobody_busy(spec):
@@ -248,10 +248,10 @@ def test_a_refused_watch_falls_back_to_the_interval(controlled, state_namespace)
     spec = Spec(controlled, namespace)
     try:
         spec.apply([a_map(spec), a_map(spec, "b")], interval="1s").wait("True")
-        told = eventually(lambda: spec.get()["status"].get("driftDetection"), 20)
+        told = eventually(lambda: spec.get()["status"].get("driftDetection"))
         assert told["by"] == "Interval" and "watch" in told["message"] and "configmaps" in told["message"], told
         edit(spec, a="other")
-        eventually(lambda: data(spec) == {"a": "b"}, 20)
+        eventually(lambda: data(spec) == {"a": "b"})
         controlled.kubectl("delete", "role", "maps", "-n", namespace)
         controlled.kubectl("create", "role", "maps", "-n", namespace, "--resource=configmaps",
                            "--verb=get,list,create,patch,delete,watch")

@@ -299,7 +299,8 @@ def test_the_page(spec, tmp_path):
         (tmp_path / "shop" / f"{name}.yaml").write_text(manifest(name, spec.namespace))
     done = type_in(spec.cluster, "set -e\n" + command.replace("team-a", spec.namespace), tmp_path)
     assert done.returncode == 0, done.stderr
-    spec.cluster.apply(text.replace("team-a", spec.namespace))
+    assert "serviceAccountName: deployer" in text, "as in examples/team-a.yaml, and wherever a Spec is shown"
+    spec.cluster.apply(text.replace("team-a", spec.namespace).replace("deployer", "default"))
     shop = Sourced(spec.cluster, spec.namespace, "shop")
     shop.generation = 1
     assert shop.wait("True")["message"] == "revision 1: 2 created"

@@ -1,4 +1,4 @@
-"""A Spec of thousands of resources beside others, killed on the way. With KUSION_E2E_LONG there are 10,000."""
+"""A Spec of thousands of resources beside others, killed on the way. With KUSION_TEST_LONG there are 10,000."""
 
 import gzip
 import json

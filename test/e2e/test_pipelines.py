@@ -104,6 +104,30 @@ def test_a_suspended_spec_ends_the_wait_and_keeps_what_it_was(pipeline):
     pipeline.must(APPLY)
 
 
+def test_who_waits_by_kstatus_is_not_held_by_a_spec_that_is_suspended(pipeline):
+    """Flux waits for what it has applied by kstatus; a Spec waits for the Specs among its resources by the same rules."""
+    namespace = pipeline.namespace
+    outer = Spec(pipeline.cluster, namespace, "outer")
+
+    def inner(**fields):
+        return resource({"apiVersion": "api.kusion.io/v1", "kind": "Spec", "metadata": {"name": "web", "namespace": namespace},
+                         "spec": {"resources": [config_map("a", namespace)], **fields}})
+
+    outer.apply([inner()]).wait("True")
+    outer.apply([inner(suspend=True)]).wait("True")
+    assert pipeline.spec.get()["metadata"]["generation"] == 2
+    outer.delete()
+    outer.apply([inner(suspend=True)])  # it was never applied: nobody takes that for done
+
+    def waits():
+        ready = outer.condition()
+        assert ready and "web: not Ready: suspended" in ready["message"], ready
+        return ready
+
+    eventually(waits)
+    outer.delete()
+
+
 def test_check_ends(pipeline):
     namespace = pipeline.namespace
     pipeline.write_spec(config_map("a", namespace))

@@ -233,7 +233,7 @@ def test_what_has_to_be_replaced_by_a_value_that_is_known_only_later(controlled,
     spec = Spec(controlled, tenant).apply([service("one"), address_of("one")])
     spec.wait("True")
     spec.apply([service("one"), service("two"), address_of("two")], retryInterval="10m")
-    eventually(lambda: (spec.condition() or {}).get("status") == "True", 15)
+    eventually(lambda: (spec.condition() or {}).get("status") == "True")
     releases = [one["status"] for one in spec.releases()]
     assert [one["summary"] for one in releases[::2]] == ["2 created", "1 replaced, 2 unchanged"]
     assert [one["reason"] for one in releases[1]["conditions"] if one["type"] == "Ready"] == ["PlanNeeded"]

@@ -85,9 +85,9 @@ def test_a_change_during_a_long_create_waits_for_nothing_but_that(start, spec, c
 
     apply(1)
     cloud.wait_begun()
-    eventually(lambda: image(cluster, tenant) == "nginx:1", 5)
+    eventually(lambda: image(cluster, tenant) == "nginx:1")
     apply(2)
-    eventually(lambda: image(cluster, tenant) == "nginx:2", 10)  # a short call is waited for, 5 s
+    eventually(lambda: image(cluster, tenant) == "nginx:2")  # a short call is waited for, 5 s
     assert cloud.log() == ["begin db"]
 
     old = eventually(lambda: ended(spec.releases()[0]))
@@ -119,9 +119,9 @@ def test_deleting_the_spec_during_a_long_create_deletes_what_it_makes(start, spe
     cluster, tenant = spec.cluster, spec.namespace
     spec.apply([thing("db", delay=DELAY), deployment(tenant)], retryInterval="2s")
     cloud.wait_begun()
-    eventually(lambda: image(cluster, tenant), 5)
+    eventually(lambda: image(cluster, tenant))
     cluster.api.delete(spec.path).must()
-    eventually(lambda: not image(cluster, tenant), 15)
+    eventually(lambda: not image(cluster, tenant))
     assert spec.get() and cloud.log() == ["begin db"]
     cloud.end()
     eventually(lambda: spec.get() is None, PATIENCE)
@@ -139,7 +139,7 @@ def test_changing_a_thing_while_it_is_made_changes_it_afterwards(start, spec, cl
     spec.apply([thing("db", x="1", delay=DELAY)], retryInterval="2s")
     cloud.wait_begun()
     spec.apply([thing("db", x="2", delay=DELAY)], retryInterval="2s")
-    eventually(lambda: deferred(spec), 15)
+    eventually(lambda: deferred(spec))
     cloud.hurry()
     spec.wait("True")
     assert cloud.log() == ["begin db", "create db", "update db"]
@@ -151,7 +151,7 @@ def test_a_thing_that_leaves_the_spec_while_it_is_made_is_deleted(start, spec, c
     spec.apply([thing("db", delay=DELAY)], retryInterval="2s")
     cloud.wait_begun()
     spec.apply([], retryInterval="2s")
-    eventually(lambda: deferred(spec), 15)
+    eventually(lambda: deferred(spec))
     cloud.hurry()
     spec.wait("True")
     assert cloud.log() == ["begin db", "create db", "delete db"] and not cloud.things()
@@ -164,7 +164,7 @@ def test_a_replacement_that_is_taken_back_while_the_new_one_is_made(start, spec,
     spec.apply([thing("db", swapped="2", delay=DELAY)], retryInterval="2s")
     cloud.wait_begun()
     spec.apply([thing("db", swapped="1")], retryInterval="2s")
-    eventually(lambda: deferred(spec), 15)
+    eventually(lambda: deferred(spec))
     cloud.hurry()
     spec.wait("True")
     assert cloud.only("db")["attributes"]["swapped"] == "1"
@@ -180,8 +180,8 @@ def test_a_leader_that_was_frozen_in_a_long_create_tells_the_next_what_it_made(s
     start()
     spec.apply([thing("db", delay=DELAY), address_book(tenant), deployment(tenant)],
                retryInterval="2s")
-    eventually(lambda: image(cluster, tenant), 15)
-    eventually(lambda: deferred(spec), 15)
+    eventually(lambda: image(cluster, tenant))
+    eventually(lambda: deferred(spec))
     first.thaw()
     cloud.hurry()
     assert first.process.wait(timeout=PATIENCE) == 1
@@ -218,11 +218,11 @@ def store(state_namespace):
     class Store:
         def down(self):
             cluster.apply(WEBHOOK.format(name=name, namespace=STATE))
-            eventually(lambda: not self.takes_writes(), 20)
+            eventually(lambda: not self.takes_writes())
 
         def up(self):
             cluster.kubectl("delete", "validatingwebhookconfiguration", name, "--ignore-not-found")
-            eventually(self.takes_writes, 20)
+            eventually(self.takes_writes)
 
         def takes_writes(self):
             return cluster.kubectl("create", "configmap", "probe", "-n", STATE, "--dry-run=server",

@@ -168,7 +168,7 @@ def test_a_store_that_is_down_holds_only_what_needs_it(spec, vault):
     spec.wait("True")
     assert data_of(spec) == {"p": "hunter-down"}
     vault.broken = 503  # and deletion needs none
-    spec.delete(seconds=20)
+    spec.delete()
     assert "hunter" not in open_text_of_events(spec)
 
 

@@ -132,7 +132,7 @@ def test_counts_move_while_it_waits(controlled, tenant):
     eventually(lambda: spec.condition() and "0 of 3 done, waiting for" in spec.condition()["message"])
     for count, name in enumerate(names[:2], 1):
         controlled.kubectl("label", "pods", "-n", tenant, "-l", f"app={name}", "kwok-hold-")
-        eventually(lambda: f"{count} of 3 done" in spec.condition()["message"], 15)
+        eventually(lambda: f"{count} of 3 done" in spec.condition()["message"])
         assert spec.get()["status"]["objects"] == f"{count}/3"
     assert not [one for one in spec.events() if "1 of 3 done" in one["message"]], "no Event for a number"
     spec.delete()

@@ -1,6 +1,7 @@
 """State moves between ConfigMaps and files, with the records of operations, by the operator's own command."""
 
 import json
+import os
 import subprocess
 
 import pytest
@@ -36,12 +37,12 @@ class Mover:
             self.operator.stop()
         self.cluster.leave_namespace(self.state)
 
-    def type(self, *words, place=None, kill_after=None):
-        command = [PROGRAM, "state", *words, "--kubeconfig", str(self.cluster.kubeconfig),
-                   "--state-namespace", self.state]
+    def type(self, *words, place=None, kill_after=None, **env):
+        command = [PROGRAM, "state", *words, "--state-namespace", self.state]
         if place:
             command += ["--state-backend", self.places[place]]
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   env={**os.environ, "KUBECONFIG": str(self.cluster.kubeconfig), **env})
         try:
             out, err = process.communicate(timeout=kill_after or 120)
         except subprocess.TimeoutExpired:
@@ -134,7 +135,7 @@ def test_killed_at_any_time_it_is_made_again(mover):
 
 
 @pytest.mark.parametrize("place", ["configmap", "file"])
-def test_what_is_kept_can_be_read(mover, place):
+def test_what_is_kept_can_be_read(mover, place, tmp_path):
     mover.start(place)
     mover.apply()
     listed = mover.type("list", place=place)
@@ -148,6 +149,11 @@ def test_what_is_kept_can_be_read(mover, place):
     verified = mover.type("verify", place=place)
     assert verified.returncode == 0 and "1 of them State; 0 are damaged" in verified.stdout
     assert CANARY not in verified.stdout
+    kubeconfig = tmp_path / ".kube/config"
+    kubeconfig.parent.mkdir()
+    kubeconfig.write_bytes(mover.cluster.kubeconfig.read_bytes())
+    at_home = mover.type("list", place=place, KUBECONFIG="", HOME=str(tmp_path))
+    assert at_home.stdout == listed.stdout, at_home.stderr
     missing = mover.type("show", f"{mover.tenant}/none", place=place)
     assert missing.returncode == 1 and "there is no State" in missing.stderr
     mover.spec.delete()

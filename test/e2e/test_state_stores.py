@@ -180,7 +180,7 @@ def test_the_life_of_a_spec(world, kind, is_sealed):
 
     world.spec().delete()
     assert not world.values()
-    eventually(lambda: world.kept(place) == (0, 0), 20)
+    eventually(lambda: world.kept(place) == (0, 0))
     world.stop()
     assert not world.canary.is_in(world.logs)
 
@@ -472,4 +472,4 @@ def test_copies_that_are_killed(world, tmp_path, is_sealed):
     for spec in specs:
         world.cluster.api.delete(spec.path).must()
     eventually(lambda: not world.values(), 600)
-    eventually(lambda: world.kept("configmap") == (0, 0), 60)
+    eventually(lambda: world.kept("configmap") == (0, 0))

@@ -231,5 +231,5 @@ class TestConnections:
         time.sleep(3)
         assert self.files(operator) < 400
         visitors.end()
-        eventually(lambda: all(self.answers(operator, 2)), 30)
-        eventually(lambda: self.files(operator) <= before + 5, 30)
+        eventually(lambda: all(self.answers(operator, 2)))
+        eventually(lambda: self.files(operator) <= before + 5)

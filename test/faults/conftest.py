@@ -2,7 +2,7 @@
 
 KUSION_E2E_CLUSTER names a control plane that is up already (hack/controlplane up NAME) and is to
 stay; without it the run has its own. With KUSION_TURNS it shares the tests with the other runs of
-that directory (kusion_e2e/turns.py). KUSION_FAULTS_LONG: the long scenarios, too."""
+that directory (kusion_e2e/turns.py). KUSION_TEST_LONG: the long scenarios, too."""
 
 import os
 import signal
@@ -28,10 +28,10 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(items):
-    if "KUSION_FAULTS_LONG" not in os.environ:
+    if "KUSION_TEST_LONG" not in os.environ:
         for item in items:
             if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="takes long: KUSION_FAULTS_LONG"))
+                item.add_marker(pytest.mark.skip(reason="takes long: KUSION_TEST_LONG"))
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ KUSION_TEST_SCENARIO what the lives are: automatic (if not set); approval: each 
                    http: things behind a REST API
 KUSION_TEST_AT     a regular expression: at such positions alone
 KUSION_TEST_JOBS   lives side by side (2 for each CPU)
-KUSION_FAULTS_LONG the lives in which an answer or an event never comes, in place of all others
+KUSION_TEST_LONG the lives in which an answer or an event never comes, in place of all others
 
 Prints each life that violates what must hold, and writes its requests and the operator's log into
 build/faults/. The exit status is 0 if there is none. SIGTERM and SIGINT end it as the time does: the
@@ -108,7 +108,7 @@ def main():
             pairs = [(position, kind)]
         else:
             found = [one for one in sweep.positions(SCENARIO) if re.search(AT, one)]
-            pairs = plan(found, seed, "KUSION_FAULTS_LONG" in os.environ)
+            pairs = plan(found, seed, "KUSION_TEST_LONG" in os.environ)
         run(sweep, pairs[first:], deadline, jobs, count)
     finally:
         sweep.close()

@@ -4,11 +4,11 @@
  * line, ERR_NOT_FOUND only where a Status names the object asked for, and no value that an
  * "Invalid value: " is followed by is in it.
  */
+#include "runtimes/kubernetes/client/api_error.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 #include "engine/value/json.h"
 #include "runtimes/io/http.h"
-#include "runtimes/kubernetes/client/api_error.h"
 #include "runtimes/kubernetes/client/ref.h"
 #include "test/fuzz/fuzz.h"
 

@@ -32,7 +32,7 @@ static void check_head(const struct object_head *head, const struct document *do
 static void check_prefix(const struct document_name *name)
 {
     _cleanup_free_ char *prefix = chain_prefix(name), *key = chain_key(prefix, 42), *again = NULL;
-    struct chain_name parsed;
+    struct own_name parsed;
     int64_t number;
     size_t length;
 
@@ -44,7 +44,7 @@ static void check_prefix(const struct document_name *name)
              str_equal(parsed.namespace_name, name->spec.namespace_name));
         again = chain_prefix(&parsed.name);
         must(str_equal(again, prefix));
-        chain_name_done(&parsed);
+        own_name_done(&parsed);
     }
 }
 
@@ -53,7 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     _cleanup_buf_ struct buf bytes = BUF_INIT;
     struct document document = DOCUMENT_INIT;
     struct object_head head = {0};
-    struct chain_name name;
+    struct own_name name;
     int64_t number;
     size_t length;
     _cleanup_free_ char *text = str_new_n((const char *)data, size);
@@ -71,6 +71,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(number > 0 && length < size);
     if (chain_prefix_parse(text, &name) == 1)
         check_prefix(&name.name);
-    chain_name_done(&name);
+    own_name_done(&name);
     return 0;
 }

@@ -2,9 +2,9 @@
  * Whatever the bytes of a file, reading, converting and checking it end; every finding has a place
  * in the file; and a Spec that was made of it is read back as it was written.
  */
+#include "cli/input/input.h"
 #include "cli/check/check.h"
 #include "cli/convert/convert.h"
-#include "cli/input/input.h"
 #include "engine/value/json.h"
 #include "test/fuzz/fuzz.h"
 

@@ -3,10 +3,10 @@
  * lines, and the rest): what is found was well formed; every value is found by its own path and
  * its own pointer; what was replaced is what is found; references are found and resolved.
  */
+#include "engine/value/path.h"
 #include "engine/base/strmap.h"
 #include "engine/spec/ref.h"
 #include "engine/value/json.h"
-#include "engine/value/path.h"
 #include "engine/value/value_mark.h"
 #include "test/fuzz/fuzz.h"
 

@@ -2,10 +2,10 @@
  * Whatever the resources: parsing ends, with a Spec or with problems; and a Spec gives a
  * graph, in which every node is visited after what it depends on, or a cycle.
  */
+#include "engine/spec/spec.h"
 #include "engine/base/mem.h"
 #include "engine/graph/graph.h"
 #include "engine/graph/relations.h"
-#include "engine/spec/spec.h"
 #include "engine/value/json.h"
 #include "engine/walk/walk.h"
 #include "runtimes/kubernetes/objects/check.h"

@@ -6,9 +6,9 @@
  * read is written and read again. What was found becomes a record; the file that is written of it
  * has the same.
  */
+#include "runtimes/terraform/tfstate/tfstate.h"
 #include "engine/value/json.h"
 #include "runtimes/terraform/tfstate/address.h"
-#include "runtimes/terraform/tfstate/tfstate.h"
 #include "test/fuzz/fuzz.h"
 
 #define ID    "hashicorp:random:random_id:a"

@@ -1,6 +1,6 @@
 /* Whatever the bytes, reading ends; and what was read is a JSON value. */
-#include "engine/value/json.h"
 #include "engine/yaml/yaml.h"
+#include "engine/value/json.h"
 #include "test/fuzz/fuzz.h"
 
 static void check(const struct value *value)

@@ -73,8 +73,10 @@ def of_flag(value):
 
 def quantities(cell):
     """The numbers of a cell, "30 s; 5 min", in the units of the code; "1/4" is 4."""
-    return [int(digits.replace(",", "")) * UNITS[unit] for digits, unit in
-            re.findall(r"(?:1/)?(\d[\d,]*) ?([A-Za-z]*)", cell)]
+    found = re.findall(r"(?:1/)?(\d[\d,]*) ?([A-Za-z]*)", cell)
+    for _, unit in found:
+        assert unit in UNITS, f"docs/limits.md, \"{cell}\": \"{unit}\" is none of UNITS here"
+    return [int(digits.replace(",", "")) * UNITS[unit] for digits, unit in found]
 
 
 def limits():

@@ -22,21 +22,37 @@ ALONE = ": once more, alone"
 # after its test.
 RUN = """
 run() { # NAME FILE KIND
-    echo "$1 begins"
+    echo "$1 begins" | tee -a "$ROOT/order"
     sleep 0.2
-    echo "$1 ends"
+    echo "$1 ends" | tee -a "$ROOT/order"
     [[ ! -e $ROOT/crash/$1 ]] || exit 139
-    status=run failure=
-    [[ ! -e $ROOT/fail/$1 ]] || status=fail failure="<failure message='$1 failed'/>" code=1
+    failure= test="file='test/x/test_y.py' classname='test.x.test_y.TestZ' name='${1%-again}[a.b]'"
+    [[ ! -e $ROOT/fail/$1 ]] || failure="<failure message='$1 failed'/>" code=1
     [[ ! -e $ROOT/teardown/$1 ]] || failure="<error message='failed on teardown with x'/>" code=1
-    [[ $3 == ctest ]] && failure="<system-out>tests: 1 passed, ${code:-0} failed</system-out>"
-    test="file='test/x/test_y.py' classname='test.x.test_y.TestZ' name='${1%-again}[a.b]' status='$status'"
+    if [[ $3 == ctest ]]; then
+        test="name='${1%-again}/walk' status='run'" output="tests: 1 passed, 0 failed"
+        if [[ -n ${code:-} ]]; then
+            test="name='${1%-again}/walk' status='fail'" failure="<failure message=''/>" code=8
+            output=$(cat "$ROOT/fail/$1")
+        fi
+        failure+="<system-out>$output</system-out>"
+    fi
     echo "<testsuites><testsuite><testcase $test>$failure</testcase></testsuite></testsuites>" >"$2"
     exit "${code:-0}"
 }
 """
+FAILED = """
+Suite walk, Test lower_ranks_go_first had failures:
+    1. test/unit/engine/walk/test_rank.c:12  - the first: is 1, expected 2
+tests: 0 passed, 1 failed
+"""
+WHY = "lower_ranks_go_first: test_rank.c:12: the first: is 1, expected 2"
 STUBS = {
-    "bin/ctest": RUN + 'while [[ $1 != --output-junit ]]; do shift; done\nrun "$(basename "$2" .xml)" "$2" ctest\n',
+    "bin/ctest": RUN + """
+printf 'ctest %s with %s\\n' "${*: -1}" "${KUSION_TEST_KUBECONFIG:-no plane}"
+while [[ $1 != --output-junit ]]; do shift; done
+run "$(basename "$2" .xml)" "$2" ctest
+""",
     "bin/python": """
 [[ $1 == -m ]] || exec /usr/bin/python3 "$@"
 [[ -z ${KUSION_TURNS:-} || -e $ROOT/untaken ]] ||
@@ -64,7 +80,7 @@ program(operator controller USES runtimes/io)
 @pytest.fixture(name="tree")
 def fixture_tree(tmp_path):
     (tmp_path / "hack/lib").mkdir(parents=True)
-    for name in ("hack/test", "hack/lib/common.sh", "hack/lib/count.py", "hack/lib/again.py"):
+    for name in ("hack/test", "hack/lib/common.sh", "hack/lib/count.py", "hack/lib/again.py", "hack/lib/ctest.py"):
         shutil.copy(ROOT / name, tmp_path / name)
     common = tmp_path / "hack/lib/common.sh"
     common.write_text(re.sub("^PYTHON=.*", 'PYTHON=$ROOT/bin/python', common.read_text(), flags=re.M))
@@ -86,10 +102,11 @@ def run(tree, *arguments):
                           capture_output=True, timeout=600, check=False)
 
 
-def mark(tree, how, *names):
-    (tree / how).mkdir()
+def mark(tree, how, *names, output=FAILED):
+    """output: of a suite."""
+    (tree / how).mkdir(exist_ok=True)
     for name in names:
-        (tree / how / name).touch()
+        (tree / how / name).write_text(output)
 
 
 def failures(result):
@@ -132,6 +149,53 @@ def test_what_failed_beside_others_is_run_once_more_alone(tree):
         assert f"failed in build/{name}.xml" not in result.stdout
     (tree / "fail/model-again").unlink()
     assert run(tree).returncode == 0
+
+
+def test_a_suite_that_failed_beside_others_is_run_once_more_alone(tree):
+    mark(tree, "fail", "unit", "tsan", "tsan-again")
+    result = run(tree)
+    assert result.returncode == 1 and failures(result) == {**dict.fromkeys(PARTS, 0), "tsan": 1}
+    assert f"failed beside others, passed alone, in build/unit.xml:\nunit/walk: {WHY}\n" in result.stdout
+    assert f"failed in build/tsan.xml:\ntsan/walk: {WHY}\n" in result.stdout
+    assert "failed in build/unit.xml" not in result.stdout
+    # By its name, and with a plane.
+    assert "ctest ^(unit/walk)$ with /nowhere\nunit-again begins\n" in result.stdout
+    assert result.stdout.splitlines()[-1] == "22 passed, 1 failed"
+
+
+def test_why_a_suite_failed_and_which_is_run_once_more(tmp_path):
+    """By a real ctest. A crash, and what a sanitizer said, are never forgiven."""
+    limit = re.search("^SUITE_LIMIT=([0-9]+)", (ROOT / "hack/test").read_text(), re.M)[1]
+    assert f"\nLIMIT = {limit} " in (ROOT / "hack/lib/ctest.py").read_text()
+    (tmp_path / "failed").write_text(FAILED)
+    (tmp_path / "CMakeLists.txt").write_text("""
+cmake_minimum_required(VERSION 3.20)
+project(suites NONE)
+enable_testing()
+add_test(NAME good COMMAND echo "tests: 1 passed, 0 failed, 1 skipped")
+add_test(NAME bad COMMAND sh -c "cat failed; exit 1")
+add_test(NAME hangs COMMAND sh -c "echo begun; sleep 60")
+add_test(NAME crashes COMMAND sh -c "kill -SEGV $$")
+add_test(NAME races COMMAND sh -c "cat failed; echo WARNING: ThreadSanitizer: race; echo SUMMARY: ThreadSanitizer: race; exit 1")
+add_test(NAME shifts COMMAND sh -c "echo walk.c:7:3: runtime error: shift; cat failed; exit 1")
+add_test(NAME lacks COMMAND ./lacks)
+""")
+    for command in (["cmake", "."], ["ctest", "--timeout", "1", "--output-junit", "suites.xml"]):
+        subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    file = tmp_path / "suites.xml"
+    file.write_text(re.sub('(name="hangs" .* time=)"1[0-9.]*"', f'\\1"{limit}.01"', file.read_text()))
+
+    def said(program, command):
+        return subprocess.run([ROOT / "hack/lib" / program, command, file], check=True, text=True,
+                              capture_output=True).stdout.splitlines()
+
+    assert said("count.py", "ctest") == ["1 6 1"]
+    *others, lacks = said("count.py", "failures")
+    assert others == [f"bad: {WHY}", f"hangs: timed out after {limit} s; it said last: begun",
+                      "crashes: ended without a result after 0 s; it said last: nothing",
+                      "races: SUMMARY: ThreadSanitizer: race", "shifts: walk.c:7:3: runtime error: shift"]
+    assert lacks.startswith("lacks: ended without a result") and "Unable to find executable" in lacks
+    assert said("again.py", "failed") == ["bad"]
 
 
 FAILING = """
@@ -185,11 +249,11 @@ def test_the_tests_that_failed_are_named_as_pytest_takes_them(tmp_path):
 
 def test_what_is_not_run_once_more(tree):
     """What needs no other thing, what has no results, and what ended badly after a test that passed."""
-    mark(tree, "fail", "unit", "tsan", "layers", "health", "terraform")
-    mark(tree, "crash", "cli")
+    mark(tree, "fail", "layers", "health", "terraform")
+    mark(tree, "crash", "cli", "unit")
     mark(tree, "teardown", "model")
     result = run(tree)
-    assert result.returncode == 1 and sum(failures(result).values()) == 7, result
+    assert result.returncode == 1 and sum(failures(result).values()) == 6, result
     assert ALONE not in result.stdout
 
 
@@ -318,6 +382,16 @@ def test_tsan_that_cannot_be_built_has_failed(tree):
     mark(tree, "unbuilt", "tsan")
     result = run(tree)
     assert result.returncode == 1 and failures(result) == {**dict.fromkeys(PARTS, 0), "tsan": 1}
+
+
+def test_the_pod_follows_the_nodes_own_tests_beside_faults(tree):
+    """There is one node at a time."""
+    (tree / "hack/node").write_text("#!/bin/sh\nexit 0\n")
+    result = run(tree)
+    assert result.returncode == 0 and result.stdout.splitlines()[-1] == "24 passed, 0 failed", result
+    order = (tree / "order").read_text().splitlines()
+    assert order.index("node ends") < order.index("node-pod begins")
+    assert order.index("node begins") < order.index("faults ends")
 
 
 def test_an_image_that_cannot_be_built_fails_the_nodes_tests(tree):

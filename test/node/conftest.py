@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "test" / "e2e"))
 from kusion_e2e.cluster import Cluster  # noqa: E402
 from kusion_e2e.paths import CHART  # noqa: E402
-from kusion_e2e.pod import IMAGE, NODE, use_page  # noqa: E402
+from kusion_e2e.pod import IMAGE, LABELS, NODE, use_page  # noqa: E402
 
 OWN, TEAM = "kusion-system", "team-a"
 
@@ -55,3 +55,7 @@ def guestbook():
     """examples/guestbook.yaml with an image that the node has, for all its containers."""
     text = (ROOT / "examples" / "guestbook.yaml").read_text()
     return use_page(next(one for one in yaml.safe_load_all(text) if one["kind"] == "Spec"))
+
+
+def wait_available(cluster):
+    cluster.kubectl("rollout", "status", "deployment", "-n", OWN, "-l", LABELS, "--timeout=120s")

@@ -7,7 +7,7 @@ import re
 import signal
 import time
 
-from conftest import OWN, ROOT, TEAM
+from conftest import OWN, ROOT, TEAM, wait_available
 from kusion_e2e.pod import LABELS, PAGE, RESTRICTED, process_of, resident, started
 from kusion_e2e.specs import Spec, resource
 from kusion_e2e.wait import eventually
@@ -18,10 +18,6 @@ def pods(cluster, namespace=OWN):
     labels = LABELS if namespace == OWN else ""
     found = cluster.get_json("pods", "-n", namespace, "-l", labels) or {"items": []}
     return [pod for pod in found["items"] if "deletionTimestamp" not in pod["metadata"]]
-
-
-def wait_available(cluster):
-    cluster.kubectl("rollout", "status", "deployment", "-n", OWN, "-l", LABELS, "--timeout=120s")
 
 
 def seconds_to_ready(pod):

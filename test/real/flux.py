@@ -47,9 +47,10 @@ class Source:
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        cluster.api.create(SOURCES, {"apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
-                                     "metadata": {"name": "fleet", "namespace": SYSTEM},
-                                     "spec": {"url": "https://git.example/fleet", "interval": "1h"}}).must()
+        cluster.api.apply(f"{SOURCES}/fleet", json.dumps({  # it may be there, of an earlier run
+            "apiVersion": "source.toolkit.fluxcd.io/v1", "kind": "GitRepository",
+            "metadata": {"name": "fleet", "namespace": SYSTEM},
+            "spec": {"url": "https://git.example/fleet", "interval": "1h"}})).must()
 
     def commit(self, folder, *objects):
         """What the folder has now; no objects: a folder without any."""

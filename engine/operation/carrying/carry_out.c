@@ -4,6 +4,7 @@
 #include "engine/operation/planning/target.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
+#include "engine/threads/locked.h"
 
 /* ms between two looks at an object that is waited for: the first, and the longest, without a
  * subscription that wakes earlier and with one. */
@@ -40,7 +41,7 @@ static void on_object_event(void *arg)
     const struct steps *steps = operation->steps;
     bool woken = false;
 
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     if (operation->stage == STAGE_CARRYING_OUT) {
         if (steps->apply[node->index] != STEP_NONE)
             woken = walk_wake(operation->walk, steps->apply[node->index]);
@@ -50,7 +51,6 @@ static void on_object_event(void *arg)
     /* Poked with the lock held: once it is released, the operation may be ended and freed. */
     if (woken)
         task_poke(operation->task);
-    pthread_mutex_unlock(&operation->lock);
 }
 
 /* Errors are ignored: a subscription only wakes the node earlier, and without one the object is
@@ -89,10 +89,9 @@ void operation_yield(const struct node *node, enum step_kind kind)
 
     if (operation_ledger_when(node) != LEDGER_NOW)
         return;
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     if (walk_yield(operation->walk, of_kind[node->index]))
         task_poke(operation->task);
-    pthread_mutex_unlock(&operation->lock);
 }
 
 int operation_set_deferred(const struct node *node, const char *reason, struct error *error)

@@ -1,5 +1,4 @@
 /* A visit of a delete step: deletes the object, then waits until it is gone. */
-#include <stdlib.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

@@ -3,6 +3,7 @@
 #include "engine/base/mem.h"
 #include "engine/operation/carrying/carrying.h"
 #include "engine/operation/session.h"
+#include "engine/threads/locked.h"
 #include "engine/value/redaction.h"
 
 /* A message names so many, and counts the rest. */
@@ -29,11 +30,10 @@ static void on_object_event(void *arg)
     struct health_check *check = arg;
     struct operation *operation = check->operation;
 
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     if (operation->stage == STAGE_CHECKING &&
         walk_wake(operation->walk, (uint32_t)(check - operation->health_checks)))
         task_poke(operation->task);
-    pthread_mutex_unlock(&operation->lock);
 }
 
 static enum walk_verdict park(struct health_check *check, struct walk_visit *visit,
@@ -212,15 +212,6 @@ bool operation_begin_health_checks(struct operation *operation)
     return true;
 }
 
-static void add_check(struct buf *to, const struct health_check *check)
-{
-    const char *message = check->error->message;
-
-    operation_show_id(to, check->wanted->id);
-    buf_add_str(to, ": ");
-    buf_add(to, message, (size_t)(err_hints(message) - message));
-}
-
 const struct error *operation_waiting_health_check(const struct operation *operation,
                                                    struct buf *to)
 {
@@ -229,7 +220,7 @@ const struct error *operation_waiting_health_check(const struct operation *opera
 
         if (!check->error || walk_outcome(operation->walk, (uint32_t)i) != WALK_OUTCOME_NONE)
             continue;
-        add_check(to, check);
+        operation_add_message(to, check->wanted->id, check->error);
         return check->error;
     }
     return NULL;
@@ -252,7 +243,7 @@ int operation_health_checks_error(const struct operation *operation, struct erro
         if (failed++ >= NAMED)
             continue;
         buf_add_str(&text, failed > 1 ? "; " : "");
-        add_check(&text, check);
+        operation_add_message(&text, check->wanted->id, check->error);
         buf_add_str(&hints, err_hints(check->error->message));
     }
     if (failed > NAMED)

@@ -8,6 +8,7 @@
 #include "engine/base/mem.h"
 #include "engine/operation/planning/planning.h"
 #include "engine/plan/spread.h"
+#include "engine/threads/locked.h"
 
 /* Changes of a stale plan that one message names; the rest is counted. */
 #define NAMED_CHANGES 3
@@ -106,9 +107,8 @@ static int refuse_stale_plan(struct operation *operation, const struct buf *name
     if (n_stale > NAMED_CHANGES)
         snprintf(more, sizeof(more), "; and %zu more", n_stale - NAMED_CHANGES);
     err_set(error, ERR_CONFLICT, PLAN_STALE, "the approved plan is stale: %s%s", named->data, more);
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     err_copy(&operation->stale, error);
-    pthread_mutex_unlock(&operation->lock);
     return error->code;
 }
 

@@ -7,7 +7,6 @@
 #include "engine/operation/node.h"
 #include "engine/spec/import_id.h"
 #include "engine/spec/not_created.h"
-#include "engine/state/calls.h"
 
 /* The time (ms since 1970) until which a create of the record's object may still take effect; 0:
  * there is no such create. record: NULL is allowed. */

@@ -1,15 +1,15 @@
 /* The walk that makes a plan. */
-#include <stdlib.h>
 
+#include "engine/operation/planning/planning.h"
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/operation/planning/doubt.h"
-#include "engine/operation/planning/planning.h"
 #include "engine/operation/planning/target.h"
 #include "engine/operation/records.h"
 #include "engine/operation/results.h"
 #include "engine/operation/secrets.h"
+#include "engine/threads/locked.h"
 #include "engine/value/redaction.h"
 #include "engine/value/value_mark.h"
 
@@ -59,13 +59,12 @@ static void compare_thoroughly(struct operation *operation, const struct value *
 {
     struct diff_bounds room = {.value = SIZE_MAX};
 
-    pthread_mutex_lock(&operation->shown_lock);
+    LOCKED(&operation->shown_lock);
     room.fields = room_left(operation->shown_fields, LIMIT_DIFF_PLAN_FIELDS);
     room.bytes = room_left(operation->shown_bytes, LIMIT_DIFF_PLAN);
     diff_values(before, after, &room, ret);
     operation->shown_fields += ret->n_fields;
     operation->shown_bytes += ret->arena.used;
-    pthread_mutex_unlock(&operation->shown_lock);
 }
 
 /* The diff of a change. Values that are secret in the attributes are hidden in it, by their place.
@@ -266,9 +265,8 @@ static void conclude_change(struct node *node, struct planned *planned, struct e
         change->action = PLAN_UNKNOWN;
     else
         take_planned(node, planned);
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     operation_hold_change(node);
-    pthread_mutex_unlock(&operation->lock);
 }
 
 enum walk_verdict operation_plan_visit(struct operation *operation, struct walk_visit *visit)

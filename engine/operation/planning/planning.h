@@ -34,9 +34,6 @@ int operation_relate(struct operation *operation, struct error *error);
 
 /* Finds those that count. Before the changes are listed. */
 void operation_list_moved(struct operation *operation);
-/* The resource that a record of State becomes; NULL: none. */
-const struct resource *operation_moved_to(const struct operation *operation,
-                                          const struct record *record);
 /* The id that State has of the resource; NULL: its own, or none. */
 const char *operation_moved_from(const struct operation *operation,
                                  const struct resource *resource);

@@ -1,5 +1,4 @@
 /* Makes the list of changes from a Spec and State, and the edges among them. */
-#include <stdlib.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -19,7 +18,8 @@ const struct resource *operation_resource_of(const struct operation *operation,
 {
     const struct resource *resource =
         operation->spec ? strmap_get(&operation->spec->by_id, record->id) : NULL;
-    const struct resource *moved = operation_moved_to(operation, record);
+    const struct resource *moved =
+        record->deposed ? NULL : strmap_get(&operation->moved, record->id);
 
     if (moved)
         return moved;

@@ -30,12 +30,6 @@ void operation_list_moved(struct operation *operation)
     }
 }
 
-const struct resource *operation_moved_to(const struct operation *operation,
-                                          const struct record *record)
-{
-    return record->deposed ? NULL : strmap_get(&operation->moved, record->id);
-}
-
 const char *operation_moved_from(const struct operation *operation, const struct resource *resource)
 {
     const char *old = moved_from(resource);

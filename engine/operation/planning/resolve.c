@@ -26,10 +26,9 @@ static int begin_reading(struct node *node, struct error *error)
 
 static void end_reading(struct node *node)
 {
-    pthread_mutex_lock(&node->operation->lock);
+    LOCKED(&node->operation->lock);
     node->is_being_read = false;
     pthread_cond_broadcast(&node->operation->changed);
-    pthread_mutex_unlock(&node->operation->lock);
 }
 
 /* Reads the whole object of a node: planning it may have needed only a part. */

@@ -1,6 +1,7 @@
 #include "engine/operation/planning/target.h"
 
 #include "engine/operation/private.h"
+#include "engine/threads/locked.h"
 
 const struct record *operation_prior(const struct record *record)
 {
@@ -17,12 +18,11 @@ struct runtime_target operation_target(struct node *node, const struct record *p
         target.extensions = value_ref(prior ? prior->extensions : NULL);
         return target;
     }
-    pthread_mutex_lock(&operation->lock);
+    LOCKED(&operation->lock);
     target.attributes =
         value_ref(node->attributes ? node->attributes : change->resource->attributes);
     target.extensions =
         value_ref(node->extensions ? node->extensions : change->resource->extensions);
-    pthread_mutex_unlock(&operation->lock);
     return target;
 }
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
 #include "engine/spec/secret_ref.h"
@@ -63,12 +62,6 @@ void http_resource_check(struct check *check, const struct resource *resource,
     check_secrets(&reporting, resource->extensions);
 }
 
-static void *begin(void *arg, struct check *check)
-{
-    (void)check;
-    return arg;
-}
-
 static void check_resource(void *state, struct check *check, size_t index,
                            const struct place *place)
 {
@@ -76,10 +69,4 @@ static void check_resource(void *state, struct check *check, size_t index,
     http_resource_check(check, &check->spec->resources[index], place);
 }
 
-static void end(void *state, struct check *check)
-{
-    (void)state, (void)check;
-}
-
-const struct spec_checks http_resource_checks = {
-    .begin = begin, .resource = check_resource, .end = end};
+const struct spec_checks http_resource_checks = {.resource = check_resource};

@@ -3,15 +3,11 @@
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/spec/check.h"
 #include "engine/value/path.h"
 
 /* Items of longer lists are compared in order, because each would be compared with each. */
 #define UNORDERED_ITEMS 1000
-
-static bool is_absent(const struct value *value)
-{
-    return !value || value_is(value, VALUE_NULL);
-}
 
 static bool has_pointer(const struct value *pointers, const char *pointer)
 {
@@ -35,7 +31,7 @@ static void add_leaving(struct value_builder *b, const struct value *wanted,
         const char *key = value_member_key(recorded, i, &length);
         const struct value *in_thing = value_get_n(thing, key, length);
 
-        if (value_get_n(wanted, key, length) || is_absent(in_thing))
+        if (value_get_n(wanted, key, length) || check_is_absent(in_thing))
             continue;
         value_key_n(b, key, length);
         value_add(b, in_thing);
@@ -59,7 +55,7 @@ static void add_object(struct value_builder *b, const struct comparison *compari
         pointer_add(pointer, key, length);
         if (has_pointer(comparison->write_only, pointer->data))
             in_thing = before;
-        if (in_thing || is_absent(value_member(wanted, i))) {
+        if (in_thing || check_is_absent(value_member(wanted, i))) {
             value_key_n(b, key, length);
             add_projected(b, comparison, pointer, value_member(wanted, i), before, in_thing);
         }
@@ -154,7 +150,7 @@ const char *compare_first(const struct value *pointers, const struct value *a,
         const char *pointer = value_string(value_at(pointers, i));
         const struct value *in_a = pointer_find(a, pointer), *in_b = pointer_find(b, pointer);
 
-        if (is_absent(in_a) != is_absent(in_b) || (in_a && !value_equal(in_a, in_b)))
+        if (check_is_absent(in_a) != check_is_absent(in_b) || (in_a && !value_equal(in_a, in_b)))
             return pointer;
     }
     return NULL;

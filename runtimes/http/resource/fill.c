@@ -52,12 +52,6 @@ static bool is_dots(const char *segment, const char *end)
     return dots == 1 || dots == 2;
 }
 
-static int refuse_dots(struct error *error)
-{
-    return err_set(error, ERR_INVALID, "InvalidAttribute",
-                   "has a segment \".\" or \"..\", or one that is escaped twice");
-}
-
 /* The part before the query. */
 static int check_segments(const char *path, struct error *error)
 {
@@ -67,7 +61,8 @@ static int check_segments(const char *path, struct error *error)
         const char *segment = path + 1, *end = segment + strcspn(segment, "/?");
 
         if (is_dots(segment, end))
-            return refuse_dots(error);
+            return err_set(error, ERR_INVALID, "InvalidAttribute",
+                           "has a segment \".\" or \"..\", or one that is escaped twice");
         path = end;
     }
     return 0;

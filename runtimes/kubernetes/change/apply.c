@@ -1,5 +1,4 @@
 /* Server-side apply, for real and dry. */
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/change/prepare.h"
 #include "runtimes/kubernetes/change/step.h"
@@ -23,7 +22,7 @@ struct patch {
     enum kube_apply_mode mode;
     struct kube_expected expected; /* of an object that exists */
     bool dry_run;
-    const struct value **ret_causes; /* as of kube_dry_run_explained(); or NULL */
+    const struct value **ret_causes; /* as of kube_dry_run(); or NULL */
 };
 
 static int place_for_writing(const struct patch *patch, struct kube_ref *ret, struct error *error)
@@ -63,10 +62,9 @@ static int send(const struct patch *patch, const struct value **ret,
     return session_change(patch->session, &ref, patch->call, &request, ret, ret_outcome, error);
 }
 
-int kube_dry_run_explained(struct runtime_session *session, const struct value *attributes,
-                           enum kube_apply_mode mode, const struct runtime_call *call,
-                           const struct value **ret, const struct value **ret_causes,
-                           struct error *error)
+int kube_dry_run(struct runtime_session *session, const struct value *attributes,
+                 enum kube_apply_mode mode, const struct runtime_call *call,
+                 const struct value **ret, const struct value **ret_causes, struct error *error)
 {
     struct patch patch = {.session = session,
                           .call = call,
@@ -80,13 +78,6 @@ int kube_dry_run_explained(struct runtime_session *session, const struct value *
     if (r >= 0)
         *ret = kube_object_mark(object);
     return r;
-}
-
-int kube_dry_run(struct runtime_session *session, const struct value *attributes,
-                 enum kube_apply_mode mode, const struct runtime_call *call,
-                 const struct value **ret, struct error *error)
-{
-    return kube_dry_run_explained(session, attributes, mode, call, ret, NULL, error);
 }
 
 /* ---- A kind that is served soon ---- */
@@ -215,8 +206,8 @@ static int recheck(const struct patch *patch, struct error *error)
     _cleanup_value_ const struct value *object = NULL, *causes = NULL;
     struct error problem = {0};
 
-    if (kube_dry_run_explained(patch->session, patch->attributes, patch->mode, patch->call, &object,
-                               &causes, &problem) >= 0 ||
+    if (kube_dry_run(patch->session, patch->attributes, patch->mode, patch->call, &object, &causes,
+                     &problem) >= 0 ||
         !causes)
         return error->code;
     return err_set(error, ERR_CONFLICT, "Conflict",

@@ -11,12 +11,12 @@
  */
 #include "engine/base/hash.h"
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "engine/value/json.h"
 #include "runtimes/kubernetes/change/prepare.h"
 #include "runtimes/kubernetes/change/step.h"
 #include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/objects/object.h"
-#include "runtimes/kubernetes/objects/object_ref.h"
 
 /* ---- Our fields ---- */
 
@@ -87,16 +87,10 @@ static bool has_same_members(const struct value *a, const struct value *b)
 {
     if (value_type(a) != value_type(b) || value_count(a) != value_count(b))
         return false;
-    if (value_is(a, VALUE_ARRAY))
-        return true;
-    for (size_t i = 0; i < value_count(a); i++) {
-        size_t length;
-        const char *key = value_member_key(a, i, &length);
-
-        if (!value_get_n(b, key, length))
+    for (size_t i = 0; i < value_count(a); i++)
+        if (!value_counterpart(b, a, i))
             return false;
-    }
-    return value_is(a, VALUE_OBJECT);
+    return value_is(a, VALUE_OBJECT) || value_is(a, VALUE_ARRAY);
 }
 
 /* Adds a, with what is another value in b as unknown. Of containers whose members are not the same
@@ -113,13 +107,8 @@ static void add_common(struct value_builder *b, const struct value *one, const s
     }
     value_begin_like(b, one);
     for (size_t i = 0; i < value_count(one); i++) {
-        size_t length = 0;
-        const char *key = value_is(one, VALUE_OBJECT) ? value_member_key(one, i, &length) : NULL;
-
-        if (key)
-            value_key_n(b, key, length);
-        add_common(b, value_child(one, i),
-                   key ? value_get_n(other, key, length) : value_at(other, i));
+        value_key_like(b, one, i);
+        add_common(b, value_child(one, i), value_counterpart(other, one, i));
     }
     value_end(b);
 }
@@ -127,11 +116,9 @@ static void add_common(struct value_builder *b, const struct value *one, const s
 static const struct value *common(const struct value *one, const struct value *other)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *result = NULL;
 
     add_common(b, one, other);
-    value_builder_finish(b, &result, NULL);
-    return result;
+    return value_finish(b);
 }
 
 /* Our fields are as they were sent: nothing was assigned to them. */
@@ -160,7 +147,7 @@ static int dry_run_again(struct runtime_session *session, const struct kube_chan
     if (change->anew)
         return kube_try_anew(session, change->anew, change->seen->result, call, ret, error);
     return kube_dry_run(session, change->attributes,
-                        change->seen ? KUBE_APPLY_TAKE : KUBE_APPLY_CREATE, call, ret, error);
+                        change->seen ? KUBE_APPLY_TAKE : KUBE_APPLY_CREATE, call, ret, NULL, error);
 }
 
 static int forget_assigned(struct runtime_session *session, const struct kube_change *change,
@@ -226,30 +213,18 @@ char *kube_foreseen_digest(const struct value *object, const struct value *own,
 static void add_known(struct value_builder *b, const struct value *value, const struct value *live,
                       const struct value *wanted);
 
-static void add_members(struct value_builder *b, const struct value *object,
-                        const struct value *live, const struct value *wanted)
-{
-    value_begin_like(b, object);
-    for (size_t i = 0; i < value_count(object); i++) {
-        size_t length;
-        const char *key = value_member_key(object, i, &length);
-
-        value_key_n(b, key, length);
-        add_known(b, value_member(object, i), value_get_n(live, key, length),
-                  value_get_n(wanted, key, length));
-    }
-    value_end(b);
-}
-
 /* Only of a list that is as long as the wanted one it is known which item is which. */
-static void add_items(struct value_builder *b, const struct value *array, const struct value *live,
-                      const struct value *wanted)
+static void add_known_children(struct value_builder *b, const struct value *value,
+                               const struct value *live, const struct value *wanted)
 {
-    bool is_wanted = value_count(array) == value_count(wanted);
+    bool is_told = value_is(value, VALUE_OBJECT) || value_count(value) == value_count(wanted);
 
-    value_begin_like(b, array);
-    for (size_t i = 0; i < value_count(array); i++)
-        add_known(b, value_at(array, i), value_at(live, i), is_wanted ? value_at(wanted, i) : NULL);
+    value_begin_like(b, value);
+    for (size_t i = 0; i < value_count(value); i++) {
+        value_key_like(b, value, i);
+        add_known(b, value_child(value, i), value_counterpart(live, value, i),
+                  is_told ? value_counterpart(wanted, value, i) : NULL);
+    }
     value_end(b);
 }
 
@@ -259,10 +234,8 @@ static void add_known(struct value_builder *b, const struct value *value, const 
 {
     if (live && value_equal(live, value))
         value_add(b, value);
-    else if (value_is(value, VALUE_OBJECT) && value_count(value))
-        add_members(b, value, live, wanted);
-    else if (value_is(value, VALUE_ARRAY) && value_count(value))
-        add_items(b, value, live, wanted);
+    else if (value_count(value))
+        add_known_children(b, value, live, wanted);
     else if (wanted)
         value_add(b, value);
     else

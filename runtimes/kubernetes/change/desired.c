@@ -1,6 +1,6 @@
 #include "runtimes/kubernetes/change/desired.h"
 
-#include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "runtimes/kubernetes/objects/common_metadata.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 
@@ -28,14 +28,11 @@ static const struct value *without_controlled(const struct value *object)
 
     for (size_t i = 0; i < ARRAY_SIZE(controlled); i++) {
         const char *const keys[] = {"metadata", "annotations", controlled[i].key};
-        const struct value *annotations = value_path(left, "metadata", "annotations", NULL), *less;
+        const struct value *annotations = value_path(left, "metadata", "annotations", NULL);
 
-        if (!object_ref_is(&ref, controlled[i].group, controlled[i].kind) ||
-            !value_get(annotations, controlled[i].key))
-            continue;
-        less = value_without_path(left, keys, value_count(annotations) > 1 ? 3 : 2);
-        value_unref(left);
-        left = less;
+        if (object_ref_is(&ref, controlled[i].group, controlled[i].kind) &&
+            value_get(annotations, controlled[i].key))
+            value_move(&left, value_without_path(left, keys, value_count(annotations) > 1 ? 3 : 2));
     }
     return left;
 }

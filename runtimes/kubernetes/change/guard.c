@@ -1,7 +1,5 @@
 #include "runtimes/kubernetes/change/guard.h"
 
-#include <string.h>
-
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/change/content.h"
 #include "runtimes/kubernetes/objects/marks.h"

@@ -79,17 +79,8 @@ static int read_id(struct runtime_session *session, const char *id, const struct
 static int compare_named(const void *a, const void *b)
 {
     const struct named *x = a, *y = b;
-    const char *in_x = x->ref.namespace_name ? x->ref.namespace_name : "";
-    const char *in_y = y->ref.namespace_name ? y->ref.namespace_name : "";
 
-    if (x->ref.kind != y->ref.kind)
-        return (uintptr_t)x->ref.kind < (uintptr_t)y->ref.kind ? -1 : 1;
-    return str_compare(&in_x, &in_y);
-}
-
-static bool is_same_group(const struct named *a, const struct named *b)
-{
-    return a->ref.kind == b->ref.kind && str_equal(a->ref.namespace_name, b->ref.namespace_name);
+    return kube_compare_collections(&x->ref, &y->ref);
 }
 
 /* ---- What is found ---- */
@@ -209,7 +200,7 @@ static int list_all(struct runtime_session *session, const struct named *all, si
     for (size_t first = 0, end; r >= 0 && first < n; first = end) {
         struct listing listing = {.session = session, .group = all + first, .found = found};
 
-        for (end = first + 1; end < n && is_same_group(&all[first], &all[end]);)
+        for (end = first + 1; end < n && !kube_compare_collections(&all[first].ref, &all[end].ref);)
             end++;
         listing.n = end - first;
         listing_begin(&listing);

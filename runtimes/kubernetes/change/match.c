@@ -1,6 +1,7 @@
 #include "runtimes/kubernetes/change/match.h"
 
 #include "engine/plan/diff.h"
+#include "engine/value/children.h"
 #include "runtimes/kubernetes/objects/marks.h"
 
 #define NAMED_FIELDS 8
@@ -10,15 +11,13 @@
 static const struct value *drop(const struct value *taken, const char *part, const char *key)
 {
     const char *const keys[] = {"metadata", part, key};
-    const struct value *metadata = value_get(taken, "metadata"), *left;
+    const struct value *metadata = value_get(taken, "metadata");
     const struct value *marks = value_get(metadata, part);
     size_t n = value_count(marks) > 1 ? 3 : value_count(metadata) > 1 ? 2 : 1;
 
-    if (!value_get(marks, key))
-        return taken;
-    left = value_without_path(taken, keys, n);
-    value_unref(taken);
-    return left;
+    if (value_get(marks, key))
+        value_move(&taken, value_without_path(taken, keys, n));
+    return taken;
 }
 
 static const struct value *without_marks(const struct value *object)

@@ -1,5 +1,6 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "runtimes/kubernetes/change/observe.h"
 #include "runtimes/kubernetes/objects/health_set.h"
 #include "runtimes/kubernetes/objects/managers.h"
@@ -28,14 +29,12 @@ static const struct value *managed_fields(const struct value *object)
 static const struct value *copy_of(const struct value *value)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    const struct value *copy = NULL;
 
     if (!value)
         return NULL;
     b = value_builder_new();
     value_add_copy(b, value);
-    value_builder_finish(b, &copy, NULL);
-    return copy;
+    return value_finish(b);
 }
 
 /* Who has which fields, by ret->managers. */
@@ -45,10 +44,8 @@ static void read_managers(const struct runtime_session *session,
     const char *ours = session->field_manager;
     _cleanup_value_ const struct value *taken = managers_take(ret->managers, ours, taking);
 
-    value_unref(ret->taken);
-    value_unref(ret->fields);
-    ret->taken = copy_of(taken);
-    ret->fields = value_ref(managers_own(taken ? ret->taken : ret->managers, ours));
+    value_move(&ret->taken, copy_of(taken));
+    value_assign(&ret->fields, managers_own(taken ? ret->taken : ret->managers, ours));
 }
 
 void kube_observe_managers(const struct runtime_session *session,

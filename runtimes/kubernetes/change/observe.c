@@ -100,11 +100,6 @@ struct placed {
     size_t index;
 };
 
-static bool is_same_group(const struct kube_ref *a, const struct kube_ref *b)
-{
-    return a->kind == b->kind && str_equal(a->namespace_name, b->namespace_name);
-}
-
 /* By what State has: where that is not what is wanted, it is dry-run anyway. */
 static void note_values(struct runtime_session *session, const struct placed *placed,
                         const struct value *item)
@@ -179,19 +174,22 @@ static void observe_group(struct runtime_session *session, const struct runtime_
     strmap_done(&group.by_name);
 }
 
+int kube_compare_collections(const struct kube_ref *a, const struct kube_ref *b)
+{
+    const char *in_a = a->namespace_name ? a->namespace_name : "";
+    const char *in_b = b->namespace_name ? b->namespace_name : "";
+
+    if (a->kind != b->kind)
+        return (uintptr_t)a->kind < (uintptr_t)b->kind ? -1 : 1;
+    return str_compare(&in_a, &in_b);
+}
+
 static int compare_placed(const void *a, const void *b)
 {
     const struct placed *x = a, *y = b;
-    const char *in_x = x->ref.namespace_name ? x->ref.namespace_name : "";
-    const char *in_y = y->ref.namespace_name ? y->ref.namespace_name : "";
-    int order;
+    int order = kube_compare_collections(&x->ref, &y->ref);
 
-    if (x->ref.kind != y->ref.kind)
-        return (uintptr_t)x->ref.kind < (uintptr_t)y->ref.kind ? -1 : 1;
-    order = str_compare(&in_x, &in_y);
-    if (order)
-        return order;
-    return x->index < y->index ? -1 : x->index > y->index;
+    return order ? order : x->index < y->index ? -1 : x->index > y->index;
 }
 
 /* Nobody has touched the object since its record was written. */
@@ -240,7 +238,8 @@ int kube_prefetch(struct runtime_session *session, const struct runtime_target *
     }
     qsort(all, count, sizeof(*all), compare_placed);
     for (size_t first = 0, end; first < count; first = end) {
-        for (end = first + 1; end < count && is_same_group(&all[first].ref, &all[end].ref);)
+        for (end = first + 1;
+             end < count && !kube_compare_collections(&all[first].ref, &all[end].ref);)
             end++;
         if (end - first > most_alone(n, count))
             observe_group(session, call, all + first, end - first);

@@ -45,6 +45,9 @@ void kube_observe_untouched(const struct record *record, struct observation *ret
 int kube_look(struct runtime_session *session, const struct value *attributes, bool whole,
               const struct runtime_call *call, struct observation *ret, struct error *error);
 
+/* Orders references by kind and namespace; 0: they are of one collection. */
+int kube_compare_collections(const struct kube_ref *a, const struct kube_ref *b);
+
 int kube_prefetch(struct runtime_session *session, const struct runtime_target *targets, size_t n,
                   const struct runtime_call *call, struct observation *ret, struct error *error);
 int kube_read(struct runtime_session *session, const struct runtime_target *target,

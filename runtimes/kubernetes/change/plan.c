@@ -133,9 +133,9 @@ static int try_create(struct runtime_session *session, const struct runtime_targ
         step_set_reason(step, str_new("not tried: some of its values are known after apply"));
         return 0;
     }
-    r = target->part == TARGET_NEW
-            ? kube_try_anew(session, target, NULL, call, &made, &problem)
-            : kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE, call, &made, &problem);
+    r = target->part == TARGET_NEW ? kube_try_anew(session, target, NULL, call, &made, &problem)
+                                   : kube_dry_run(session, target->attributes, KUBE_APPLY_CREATE,
+                                                  call, &made, NULL, &problem);
     if (r < 0)
         why = find_missing(session, target->attributes, &problem);
     if (why) {
@@ -167,7 +167,7 @@ static int check_ignored(struct runtime_session *session, const struct desired *
     _cleanup_value_ const struct value *made = NULL, *own = NULL;
 
     if (value_has_unknown(desired->initial) || desired->target.part == TARGET_NEW ||
-        kube_dry_run(session, desired->initial, KUBE_APPLY_CREATE, call, &made, NULL) < 0)
+        kube_dry_run(session, desired->initial, KUBE_APPLY_CREATE, call, &made, NULL, NULL) < 0)
         return 0;
     own = kube_own_fields(session, made);
     return kube_check_ignored(&desired->ignored, desired->initial, own, error);
@@ -389,16 +389,15 @@ static int try_apply(struct runtime_session *session, const struct value *attrib
                      const struct value **ret, const struct value **ret_causes, struct error *error)
 {
     struct error problem = {0};
-    int r = kube_dry_run_explained(session, attributes, kube_apply_mode(session), call, ret,
-                                   ret_causes, &problem);
+    int r = kube_dry_run(session, attributes, kube_apply_mode(session), call, ret, ret_causes,
+                         &problem);
 
     if (r != ERR_CONFLICT || !*ret_causes)
         return r < 0 ? err_copy(error, &problem) : 0;
     r = kube_judge_conflicts(*ret_causes, session->field_manager, taking, error);
     value_assign(ret_causes, NULL);
     return r < 0 ? r
-                 : kube_dry_run_explained(session, attributes, KUBE_APPLY_TAKE, call, ret,
-                                          ret_causes, error);
+                 : kube_dry_run(session, attributes, KUBE_APPLY_TAKE, call, ret, ret_causes, error);
 }
 
 /* Fields of ours in the answer to the dry-run. */

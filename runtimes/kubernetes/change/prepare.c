@@ -1,7 +1,7 @@
 #include "runtimes/kubernetes/change/prepare.h"
 
 #include "engine/base/base64.h"
-#include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "runtimes/kubernetes/objects/marks.h"
 #include "runtimes/kubernetes/objects/object.h"
 
@@ -10,10 +10,9 @@ static const struct value *with_string(const struct value *taken, const char *b,
 {
     const char *keys[] = {"metadata", b, c};
     _cleanup_value_ const struct value *value = value_pack("s", s);
-    const struct value *next = value_with_path(taken, keys, c ? 3 : 2, value);
 
-    value_unref(taken);
-    return next;
+    value_move(&taken, value_with_path(taken, keys, c ? 3 : 2, value));
+    return taken;
 }
 
 static bool are_strings(const struct value *object)
@@ -43,7 +42,6 @@ static void add_encoded(struct value_builder *b, const struct value *plain)
 static const struct value *all_data(const struct value *data, const struct value *plain)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *all = NULL;
     size_t length;
 
     value_begin_object(b);
@@ -62,8 +60,7 @@ static const struct value *all_data(const struct value *data, const struct value
         add_encoded(b, value_member(plain, i));
     }
     value_end_object(b);
-    value_builder_finish(b, &all, NULL);
-    return all;
+    return value_finish(b);
 }
 
 /* The API server puts a Secret's stringData into its data, of which our manager would then have
@@ -71,36 +68,28 @@ static const struct value *all_data(const struct value *data, const struct value
 static const struct value *fold_string_data(const struct value *taken)
 {
     const struct value *data = value_get(taken, "data"), *plain = value_get(taken, "stringData");
-    _cleanup_value_ const struct value *all = NULL, *folded = NULL;
+    _cleanup_value_ const struct value *all = NULL;
 
     if (!kube_object_is_secret(taken) || !are_strings(plain) ||
         (data && !value_is(data, VALUE_OBJECT) && !value_is(data, VALUE_NULL)))
         return taken;
     all = all_data(data, plain);
-    folded = value_with(taken, "data", all);
-    value_unref(taken);
-    return value_without(folded, "stringData");
-}
-
-static const struct value *without_namespace(const struct value *taken)
-{
-    static const char *const keys[] = {"metadata", "namespace"};
-    const struct value *next = value_without_path(taken, keys, ARRAY_SIZE(keys));
-
-    value_unref(taken);
-    return next;
+    value_move(&taken, value_with(taken, "data", all));
+    value_move(&taken, value_without(taken, "stringData"));
+    return taken;
 }
 
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_ref *ref, const struct value *attributes,
                                         const struct kube_expected *expected)
 {
+    static const char *const namespace[] = {"metadata", "namespace"};
     const struct value *object = fold_string_data(kube_object_project(attributes));
 
     if (ref->namespace_name)
         object = with_string(object, "namespace", NULL, ref->namespace_name);
     else if (value_path(object, "metadata", "namespace", NULL))
-        object = without_namespace(object);
+        value_move(&object, value_without_path(object, namespace, ARRAY_SIZE(namespace)));
     if (expected->uid)
         object = with_string(object, "uid", NULL, expected->uid);
     if (expected->version)

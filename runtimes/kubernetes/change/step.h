@@ -118,16 +118,12 @@ enum kube_apply_mode {
     KUBE_APPLY_YIELD,  /* fails if another manager has a field with another value */
 };
 
-/* A server-side apply with dryRun. *ret: the resulting object, secrets marked. */
+/* A server-side apply with dryRun. *ret: the resulting object, secrets marked. *ret_causes, NULL
+ * before, or ret_causes NULL: if the API server refuses the object as invalid, what it says is
+ * wrong; or which fields are in conflict (api_error_causes()). A reference. */
 int kube_dry_run(struct runtime_session *session, const struct value *attributes,
                  enum kube_apply_mode mode, const struct runtime_call *call,
-                 const struct value **ret, struct error *error);
-/* The same. *ret_causes, NULL before: if the API server refuses the object as invalid, what it says
- * is wrong; or which fields are in conflict (api_error_causes()). A reference. */
-int kube_dry_run_explained(struct runtime_session *session, const struct value *attributes,
-                           enum kube_apply_mode mode, const struct runtime_call *call,
-                           const struct value **ret, const struct value **ret_causes,
-                           struct error *error);
+                 const struct value **ret, const struct value **ret_causes, struct error *error);
 
 /* ---- change.c ---- */
 

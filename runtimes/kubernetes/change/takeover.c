@@ -1,5 +1,6 @@
 /* The takeover of field managers (managers.h): foreseen in the plan, and made before the apply. */
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "engine/value/path.h"
 #include "runtimes/kubernetes/change/step.h"
 #include "runtimes/kubernetes/objects/managers.h"
@@ -62,15 +63,13 @@ static const struct value *patch_between(const struct value *live, const struct 
     static const char *const metadata[] = {"labels", "annotations", "finalizers", "ownerReferences",
                                            NULL};
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *patch = NULL;
 
     value_begin_array(b);
     add_operations(b, "", live, left, others, false);
     add_operations(b, "/metadata", value_get(live, "metadata"), value_get(left, "metadata"),
                    metadata, true);
     value_end_array(b);
-    value_builder_finish(b, &patch, NULL);
-    return patch;
+    return value_finish(b);
 }
 
 /* The object without the fields that go, as the server would make it: with defaults, and admitted.
@@ -112,8 +111,7 @@ int kube_foresee_takeover(struct runtime_session *session, const struct value *i
     r = dry_run_without(session, identity, seen->result, left, call, &after, error);
     if (r < 0)
         return r;
-    value_unref(*changed);
-    *changed = after;
+    value_move(changed, after);
     return 0;
 }
 

@@ -15,6 +15,7 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "runtimes/kubernetes/change/prepare.h"
 #include "runtimes/kubernetes/change/step.h"
 #include "runtimes/kubernetes/objects/object.h"
@@ -82,7 +83,7 @@ static const struct value *change_ports(const struct value *taken, const struct 
                                         const struct value *from)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    const struct value *ports = value_path(taken, "spec", "ports", NULL), *next;
+    const struct value *ports = value_path(taken, "spec", "ports", NULL);
     _cleanup_value_ const struct value *list = NULL;
 
     if (!value_is(ports, VALUE_ARRAY) || (from && value_count(from) != value_count(ports)))
@@ -97,9 +98,8 @@ static const struct value *change_ports(const struct value *taken, const struct 
     }
     value_end_array(b);
     value_builder_finish(b, &list, NULL);
-    next = value_with_path(taken, ports_of, ARRAY_SIZE(ports_of), list);
-    value_unref(taken);
-    return next;
+    value_move(&taken, value_with_path(taken, ports_of, ARRAY_SIZE(ports_of), list));
+    return taken;
 }
 
 static bool is_unique(const struct object_ref *ref, size_t u)
@@ -113,13 +113,10 @@ static const struct value *leave_out(const struct value *taken, const struct val
     const struct object_ref ref = object_ref_of(taken);
 
     for (size_t u = 0; u < ARRAY_SIZE(unique); u++) {
-        const struct value *member = is_unique(&ref, u) ? member_of(taken, u) : NULL, *next;
+        const struct value *member = is_unique(&ref, u) ? member_of(taken, u) : NULL;
 
-        if (!member || (live && !value_equal(member, member_of(live, u))))
-            continue;
-        next = value_without_path(taken, unique[u].keys, unique[u].n_keys);
-        value_unref(taken);
-        taken = next;
+        if (member && (!live || value_equal(member, member_of(live, u))))
+            value_move(&taken, value_without_path(taken, unique[u].keys, unique[u].n_keys));
     }
     return object_ref_is(&ref, "", "Service") ? change_ports(taken, live, NULL) : taken;
 }
@@ -131,13 +128,10 @@ static const struct value *put_back(const struct value *taken, const struct valu
     const struct value *ports = value_path(attributes, "spec", "ports", NULL);
 
     for (size_t u = 0; u < ARRAY_SIZE(unique); u++) {
-        const struct value *member = is_unique(&ref, u) ? member_of(attributes, u) : NULL, *next;
+        const struct value *member = is_unique(&ref, u) ? member_of(attributes, u) : NULL;
 
-        if (!member)
-            continue;
-        next = value_with_path(taken, unique[u].keys, unique[u].n_keys, member);
-        value_unref(taken);
-        taken = next;
+        if (member)
+            value_move(&taken, value_with_path(taken, unique[u].keys, unique[u].n_keys, member));
     }
     return object_ref_is(&ref, "", "Service") && ports ? change_ports(taken, NULL, ports) : taken;
 }
@@ -187,12 +181,7 @@ static void add_renamed(struct value_builder *b, const struct value *value, cons
     }
     value_begin_like(b, value);
     for (size_t i = 0; i < value_count(value); i++) {
-        size_t length = 0;
-        const char *key =
-            value_is(value, VALUE_OBJECT) ? value_member_key(value, i, &length) : NULL;
-
-        if (key)
-            value_key_n(b, key, length);
+        value_key_like(b, value, i);
         add_renamed(b, value_child(value, i), from, to);
     }
     value_end(b);
@@ -201,11 +190,9 @@ static void add_renamed(struct value_builder *b, const struct value *value, cons
 static const struct value *rename_all(const struct value *value, const char *from, const char *to)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *renamed = NULL;
 
     add_renamed(b, value, from, to);
-    value_builder_finish(b, &renamed, NULL);
-    return renamed;
+    return value_finish(b);
 }
 
 /* ---- The trial ---- */
@@ -255,7 +242,7 @@ int kube_try_anew(struct runtime_session *session, const struct runtime_target *
         return 0;
     name_trial(session, target->id, trial_name);
     trial = trial_of(target->attributes, trial_name, live);
-    r = kube_dry_run(session, trial, KUBE_APPLY_CREATE, call, &made, &problem);
+    r = kube_dry_run(session, trial, KUBE_APPLY_CREATE, call, &made, NULL, &problem);
     if (r == ERR_FORBIDDEN)
         r = try_create(session, trial, call, &made, error);
     else if (r < 0)

@@ -3,10 +3,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
+#include "engine/value/children.h"
 #include "engine/value/json.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
@@ -415,13 +415,6 @@ static bool is_given_back(const struct exchange *exchange, const struct error *e
             system_clock.monotonic(&system_clock) - exchange->began >= TENANT_RETRIES);
 }
 
-/* In the place of those of an earlier attempt. */
-static void take_causes(const struct value **causes, const struct http_response *response)
-{
-    value_unref(*causes);
-    *causes = api_error_causes(response);
-}
-
 /* What an answer means; *r and error are set by it. */
 static enum verdict judge_answer(struct exchange *exchange, const struct http_response *response,
                                  const struct value **ret, int *r, struct error *error)
@@ -434,8 +427,8 @@ static enum verdict judge_answer(struct exchange *exchange, const struct http_re
     }
     *r = api_error_from_response(exchange->request->method, &exchange->request->ref,
                                  exchange->is_apply, response, error);
-    if (exchange->request->ret_causes)
-        take_causes(exchange->request->ret_causes, response);
+    if (exchange->request->ret_causes) /* in the place of those of an earlier attempt */
+        value_move(exchange->request->ret_causes, api_error_causes(response));
     if (status == 429)
         return VERDICT_RETRY;
     if (is_given_back(exchange, error))

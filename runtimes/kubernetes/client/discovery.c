@@ -9,6 +9,7 @@
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/group_list.h"
 
@@ -297,11 +298,10 @@ struct waiter {
 static void on_cancel(void *arg)
 {
     struct waiter *waiter = arg;
+    LOCKED(&waiter->discovery->lock);
 
-    pthread_mutex_lock(&waiter->discovery->lock);
     waiter->is_cancelled = true;
     pthread_cond_broadcast(&waiter->group->ended);
-    pthread_mutex_unlock(&waiter->discovery->lock);
 }
 
 /* With the lock, until the server was asked another time than n_asked. */
@@ -395,13 +395,12 @@ int kube_discovery_find(struct kube_discovery *discovery, const char *group_vers
 {
     struct group *group;
     int r;
+    LOCKED(&discovery->lock);
 
-    pthread_mutex_lock(&discovery->lock);
     group = get_group(discovery, group_version, true);
     group->n_users++;
     r = find_in_group(discovery, group, kind, wait, ret, error);
     group->n_users--;
-    pthread_mutex_unlock(&discovery->lock);
     return r;
 }
 
@@ -449,15 +448,10 @@ int kube_discovery_find_any(struct kube_discovery *discovery, const char *group_
 const struct kube_kind *kube_discovery_known(struct kube_discovery *discovery,
                                              const char *group_version, const char *kind)
 {
-    const struct kube_kind *found = NULL;
-    const struct group *group;
+    LOCKED(&discovery->lock);
+    const struct group *group = get_group(discovery, group_version, false);
 
-    pthread_mutex_lock(&discovery->lock);
-    group = get_group(discovery, group_version, false);
-    if (group)
-        found = read_kind(group, kind);
-    pthread_mutex_unlock(&discovery->lock);
-    return found;
+    return group ? read_kind(group, kind) : NULL;
 }
 
 const char *kube_discovery_similar(struct kube_discovery *discovery, const char *group_version,
@@ -477,13 +471,11 @@ const char *kube_discovery_similar(struct kube_discovery *discovery, const char 
 
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version)
 {
-    struct group *group;
+    LOCKED(&discovery->lock);
+    struct group *group = get_group(discovery, group_version, false);
 
-    pthread_mutex_lock(&discovery->lock);
-    group = get_group(discovery, group_version, false);
     if (group) {
         group->is_read = false;
         group->n_forgotten++;
     }
-    pthread_mutex_unlock(&discovery->lock);
 }

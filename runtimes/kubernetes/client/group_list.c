@@ -1,6 +1,7 @@
 #include "runtimes/kubernetes/client/group_list.h"
 
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 
 /* Bytes of the list of a server that a tenant chose; a longer one is read again. */
 #define MOST_KEPT (512u << 10)
@@ -46,24 +47,20 @@ static int ask(struct group_list *list, const struct kube_wait *wait, const stru
 /* A reference; NULL: the list is older. */
 static const struct value *kept(struct group_list *list, int64_t now, int64_t age)
 {
-    const struct value *groups = NULL;
+    LOCKED(&list->lock);
 
-    pthread_mutex_lock(&list->lock);
-    if (list->groups && now - list->asked_at < age)
-        groups = value_ref(list->groups);
-    pthread_mutex_unlock(&list->lock);
-    return groups;
+    return list->groups && now - list->asked_at < age ? value_ref(list->groups) : NULL;
 }
 
 /* Unless another call asked later. */
 static void keep(struct group_list *list, int64_t asked_at, const struct value *groups)
 {
-    pthread_mutex_lock(&list->lock);
+    LOCKED(&list->lock);
+
     if (!list->groups || asked_at >= list->asked_at) {
         value_assign(&list->groups, groups);
         list->asked_at = asked_at;
     }
-    pthread_mutex_unlock(&list->lock);
 }
 
 int group_list_get(struct group_list *list, int64_t age, const struct kube_wait *wait,

@@ -1,11 +1,11 @@
 #include "runtimes/kubernetes/client/identity.h"
 
 #include <pthread.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/client/file.h"
 
 #define REREAD_AFTER 60000 /* ms */
@@ -113,9 +113,9 @@ int kube_identity_header(struct kube_identity *identity, char **ret, struct erro
 
 void kube_identity_forget(struct kube_identity *identity)
 {
-    pthread_mutex_lock(&identity->lock);
+    LOCKED(&identity->lock);
+
     identity->stale = true;
-    pthread_mutex_unlock(&identity->lock);
 }
 
 bool kube_identity_rotates(const struct kube_identity *identity)

@@ -5,6 +5,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/threads/locked.h"
 
 #define MAX_ROUNDS 3 /* read and write, when others write between */
 #define NEVER      INT64_MIN
@@ -100,15 +101,14 @@ static void observe(struct lease *lease, const struct value *object)
     const struct value *spec = spec_of(object);
 
     if (!lease->seen || !value_equal(lease->seen, spec)) {
-        value_unref(lease->seen);
-        lease->seen = spec ? value_ref(spec) : NULL;
+        value_assign(&lease->seen, spec);
         lease->seen_at = now(lease);
     }
     atomic_store(&lease->epoch, transitions_of(object));
-    pthread_mutex_lock(&lease->lock);
+    LOCKED(&lease->lock);
+
     free(lease->holder);
     lease->holder = str_new(holder_of(object));
-    pthread_mutex_unlock(&lease->lock);
 }
 
 static bool may_be_alive(const struct lease *lease, const struct value *object)
@@ -191,16 +191,10 @@ static int lease_request(struct lease *lease, const char *method, const struct v
     return r;
 }
 
-static void keep_ours(struct lease *lease, const struct value *object)
-{
-    value_unref(lease->ours);
-    lease->ours = object;
-}
-
 static void lose(struct lease *lease)
 {
     atomic_store(&lease->held_until, NEVER);
-    keep_ours(lease, NULL);
+    value_assign(&lease->ours, NULL);
 }
 
 /* Writes us into the object that was read (NULL: a new one), or fails with CONFLICT. */
@@ -213,13 +207,13 @@ static int write_us(struct lease *lease, const struct value *object, struct canc
     int r = lease_request(lease, object ? "PUT" : "POST", body, cancel, &written, &why);
 
     if (r < 0)
-        keep_ours(lease, NULL);
+        value_assign(&lease->ours, NULL);
     if (r == ERR_EXISTS || r == ERR_NOT_FOUND) /* made or deleted by another since it was read */
         return err_set(error, ERR_CONFLICT, "Conflict", "%s", why.message);
     if (r < 0)
         return err_copy(error, &why);
     observe(lease, written);
-    keep_ours(lease, TAKE(written));
+    value_assign(&lease->ours, written);
     atomic_store(&lease->held_until, start + lease->duration);
     return 0;
 }
@@ -311,10 +305,7 @@ int64_t lease_epoch(const struct lease *lease)
 
 char *lease_holder(struct lease *lease)
 {
-    char *holder;
+    LOCKED(&lease->lock);
 
-    pthread_mutex_lock(&lease->lock);
-    holder = str_new(lease->holder ? lease->holder : "");
-    pthread_mutex_unlock(&lease->lock);
-    return holder;
+    return str_new(lease->holder ? lease->holder : "");
 }

@@ -1,6 +1,5 @@
 #include "runtimes/kubernetes/client/list.h"
 
-#include "engine/base/str.h"
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/list_page.h"
 #include "runtimes/kubernetes/client/pause.h"

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
 
 struct pause {
@@ -14,11 +15,10 @@ struct pause {
 static void end_pause(void *arg)
 {
     struct pause *pause = arg;
+    LOCKED(&pause->lock);
 
-    pthread_mutex_lock(&pause->lock);
     pause->ended = true;
     pthread_cond_signal(&pause->condition);
-    pthread_mutex_unlock(&pause->lock);
 }
 
 bool pause_for(int64_t delay, struct cancel *cancel)

@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/client/file.h"
 
 #define LOOK_INTERVAL 10000 /* ms */
@@ -57,12 +58,9 @@ void kube_tls_files_free(struct kube_tls_files *files)
 
 unsigned kube_tls_files_version(struct kube_tls_files *files)
 {
-    unsigned version;
+    LOCKED(&files->lock);
 
-    pthread_mutex_lock(&files->lock);
-    version = files->version;
-    pthread_mutex_unlock(&files->lock);
-    return version;
+    return files->version;
 }
 
 /* The last certificate is whole, too. */
@@ -149,7 +147,7 @@ void kube_tls_files_look(struct kube_tls_files *files, bool now,
 
     if (!files->ca_file && !files->cert_file && !files->key_file)
         return;
-    pthread_mutex_lock(&files->lock);
+    LOCKED(&files->lock);
     if (now || time - files->looked_at >= LOOK_INTERVAL) {
         files->looked_at = time;
         is_changed = look_at_ca(files);
@@ -159,5 +157,4 @@ void kube_tls_files_look(struct kube_tls_files *files, bool now,
             take(arg, &(struct http_tls){files->ca_pem, files->cert_pem, files->key_pem});
         }
     }
-    pthread_mutex_unlock(&files->lock);
 }

@@ -8,11 +8,11 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdio.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/io/random.h"
 #include "runtimes/kubernetes/client/api_error.h"
@@ -245,14 +245,14 @@ static void start_later(struct kube_watch *watch, int64_t maximum)
 
     if (watch->failures < MAX_FAILURES)
         watch->failures++;
-    pthread_mutex_lock(&watch->lock);
+    LOCKED(&watch->lock);
+
     if (!watch->is_stopping) {
         http_timer_free(watch->ended_timer);
         watch->ended_timer = TAKE(watch->timer);
         watch->timer = http_timer_new(kube_client_watch_loop(watch->client, watch->for_tenant),
                                       delay, on_timer, watch);
     }
-    pthread_mutex_unlock(&watch->lock);
 }
 
 static void fail(struct kube_watch *watch, const struct error *why)

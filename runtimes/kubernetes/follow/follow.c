@@ -496,13 +496,11 @@ struct followed *followed_ref(struct followed *followed)
 
 void followed_end(struct followed *followed)
 {
-    struct unused unused = SLIST_HEAD_INITIALIZER(unused);
+    _cleanup_(free_unused) struct unused unused = SLIST_HEAD_INITIALIZER(unused);
+    LOCKED(&followed->in->lock);
 
-    pthread_mutex_lock(&followed->in->lock);
     followed->has_ended = true;
     untrack(followed, true, &unused);
-    pthread_mutex_unlock(&followed->in->lock);
-    free_unused(&unused);
 }
 
 void followed_unref(struct followed *followed)
@@ -527,25 +525,20 @@ void followed_hold(struct followed *followed)
 
 void followed_track(struct followed *followed, const struct follow_place *place)
 {
-    struct unused unused = SLIST_HEAD_INITIALIZER(unused);
+    _cleanup_(free_unused) struct unused unused = SLIST_HEAD_INITIALIZER(unused);
+    LOCKED(&followed->in->lock);
 
-    pthread_mutex_lock(&followed->in->lock);
     get(followed, place, true, &unused);
-    pthread_mutex_unlock(&followed->in->lock);
-    free_unused(&unused);
 }
 
 void followed_write_begins(struct followed *followed, const struct follow_place *place)
 {
-    struct unused unused = SLIST_HEAD_INITIALIZER(unused);
-    struct tracked *tracked;
+    _cleanup_(free_unused) struct unused unused = SLIST_HEAD_INITIALIZER(unused);
+    LOCKED(&followed->in->lock);
+    struct tracked *tracked = get(followed, place, true, &unused);
 
-    pthread_mutex_lock(&followed->in->lock);
-    tracked = get(followed, place, true, &unused);
     if (tracked && tracked->n_in_flight < UINT8_MAX)
         tracked->n_in_flight++;
-    pthread_mutex_unlock(&followed->in->lock);
-    free_unused(&unused);
 }
 
 void followed_write_ends(struct followed *followed, const struct follow_place *place,
@@ -580,25 +573,22 @@ void followed_settle_begins(struct followed *followed)
 void followed_settle(struct followed *followed, const struct follow_place *place,
                      const struct record *record)
 {
-    struct unused unused = SLIST_HEAD_INITIALIZER(unused);
-    struct tracked *tracked;
+    _cleanup_(free_unused) struct unused unused = SLIST_HEAD_INITIALIZER(unused);
+    LOCKED(&followed->in->lock);
+    struct tracked *tracked = get(followed, place, true, &unused);
 
-    pthread_mutex_lock(&followed->in->lock);
-    tracked = get(followed, place, true, &unused);
     if (tracked) {
         tracked->is_wanted = true;
         tracked_settle(tracked, tracked_print(record->uid, record->fields_digest, false),
                        record->is_done);
     }
-    pthread_mutex_unlock(&followed->in->lock);
-    free_unused(&unused);
 }
 
 void followed_settle_ends(struct followed *followed)
 {
-    struct unused unused = SLIST_HEAD_INITIALIZER(unused);
+    _cleanup_(free_unused) struct unused unused = SLIST_HEAD_INITIALIZER(unused);
+    LOCKED(&followed->in->lock);
 
-    pthread_mutex_lock(&followed->in->lock);
     untrack(followed, false, &unused);
     followed->is_held = false;
     for (struct tracked *each = followed->objects; each; each = each->next_of_spec)
@@ -606,8 +596,6 @@ void followed_settle_ends(struct followed *followed)
             followed->on_drift(followed->arg);
             break;
         }
-    pthread_mutex_unlock(&followed->in->lock);
-    free_unused(&unused);
 }
 
 void followed_miss(struct followed *followed, const char *why)

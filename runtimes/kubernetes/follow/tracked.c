@@ -5,7 +5,6 @@
 
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
-#include "engine/base/str.h"
 #include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/objects/treatment.h"
 

@@ -1,6 +1,7 @@
 #include "runtimes/kubernetes/objects/common_metadata.h"
 
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "runtimes/kubernetes/objects/marks.h"
 
 static const char *const parts[] = {"labels", "annotations"};
@@ -11,8 +12,7 @@ static void check_part(const struct value *part, struct check *check, const stru
         check_problem(check, INVALID_SPEC, in, "must be an object, and is of type %s",
                       value_type_name(part));
     for (size_t i = 0; value_is(part, VALUE_OBJECT) && i < value_count(part); i++) {
-        size_t length;
-        const char *key = value_member_key(part, i, &length);
+        const char *key = value_member_key(part, i, NULL);
         const struct place at = {.above = in, .key = key};
 
         if (!value_is(value_member(part, i), VALUE_STRING))
@@ -40,13 +40,10 @@ const struct value *common_metadata_add(const struct value *object, const struct
         const struct value *added = value_get(common, parts[i]);
 
         for (size_t k = 0; k < value_count(added); k++) {
-            size_t length;
-            const char *const keys[] = {"metadata", parts[i], value_member_key(added, k, &length)};
-            const struct value *next =
-                value_with_path(object, keys, ARRAY_SIZE(keys), value_member(added, k));
+            const char *const keys[] = {"metadata", parts[i], value_member_key(added, k, NULL)};
 
-            value_unref(object);
-            object = next;
+            value_move(&object,
+                       value_with_path(object, keys, ARRAY_SIZE(keys), value_member(added, k)));
         }
     }
     return object;

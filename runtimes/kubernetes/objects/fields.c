@@ -112,11 +112,9 @@ static const struct value *set_of(const struct value *value)
 const struct value *fields_union(const struct value *a, const struct value *b)
 {
     _cleanup_(value_builder_free_p) struct value_builder *builder = value_builder_new();
-    const struct value *result = NULL;
 
     add_union(builder, set_of(a), set_of(b), true);
-    value_builder_finish(builder, &result, NULL);
-    return result;
+    return value_finish(builder);
 }
 
 /* ---- Pruning ---- */
@@ -141,11 +139,9 @@ static const struct value *pruned(const struct value *value, const struct value 
                                   const struct value *kept, bool *ret_is_gone)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *result = NULL;
 
     *ret_is_gone = !add_pruned(b, value, given_up, kept) && value_count(value) > 0;
-    value_builder_finish(b, &result, NULL);
-    return result;
+    return value_finish(b);
 }
 
 static bool add_object(struct value_builder *b, const struct value *object,

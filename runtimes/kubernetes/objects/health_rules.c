@@ -51,19 +51,9 @@ static bool has_extra(struct health *ret, int64_t have, int64_t want)
     return true;
 }
 
-static const struct value *find_condition(const struct value *object, const char *type)
-{
-    const struct value *conditions = value_path(object, "status", "conditions", NULL);
-
-    for (size_t i = 0; i < value_count(conditions); i++)
-        if (str_equal(value_get_string(value_at(conditions, i), "type"), type))
-            return value_at(conditions, i);
-    return NULL;
-}
-
 static bool has_reason(const struct value *object, const char *type, const char *reason)
 {
-    return str_equal(value_get_string(find_condition(object, type), "reason"), reason);
+    return str_equal(value_get_string(health_find_condition(object, type), "reason"), reason);
 }
 
 /* Its controller has not said that the last change is carried out. Without a deadline it never

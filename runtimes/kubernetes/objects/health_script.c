@@ -7,6 +7,7 @@
 #include "engine/spec/ref.h"
 #include "engine/yaml/yaml.h"
 #include "runtimes/kubernetes/objects/health_set.h"
+#include "runtimes/kubernetes/objects/selector.h"
 #include "runtimes/lua/script.h"
 
 #define LUA_KEY "health.lua"
@@ -172,28 +173,6 @@ void health_scripts_free(struct health_script *scripts, size_t n)
     free(scripts);
 }
 
-/* "*" is any text. Linear but for the last star: what came before it is never looked at again. */
-static bool matches(const char *pattern, const char *text)
-{
-    const char *star = NULL, *from = NULL;
-
-    while (*text) {
-        if (*pattern == '*') {
-            star = ++pattern;
-            from = text;
-        } else if (*pattern == *text) {
-            pattern++;
-            text++;
-        } else if (star) {
-            pattern = star;
-            text = ++from;
-        } else {
-            return false;
-        }
-    }
-    return pattern[strspn(pattern, "*")] == '\0';
-}
-
 size_t health_script_rank(const struct health_script *script, const struct object_ref *ref)
 {
     size_t length;
@@ -203,7 +182,7 @@ size_t health_script_rank(const struct health_script *script, const struct objec
 
     if (str_equal(script->of, kind))
         return SIZE_MAX;
-    return strchr(script->of, '*') && matches(script->of, kind) ? strlen(script->of) : 0;
+    return strchr(script->of, '*') && pattern_matches(script->of, kind) ? strlen(script->of) : 0;
 }
 
 /* ---- A verdict ---- */

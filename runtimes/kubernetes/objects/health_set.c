@@ -17,23 +17,23 @@ void health_set(struct health *health, enum health_status status, const char *fo
     str_copy(health->message, sizeof(health->message), text);
 }
 
-const char *health_condition(const struct value *object, const char *type, const char **ret_message)
+const struct value *health_find_condition(const struct value *object, const char *type)
 {
     const struct value *conditions = value_path(object, "status", "conditions", NULL);
 
-    for (size_t i = 0; i < value_count(conditions); i++) {
-        const struct value *condition = value_at(conditions, i);
-        const char *status = value_get_string(condition, "status");
+    for (size_t i = 0; i < value_count(conditions); i++)
+        if (str_equal(value_get_string(value_at(conditions, i), "type"), type))
+            return value_at(conditions, i);
+    return NULL;
+}
 
-        if (!str_equal(value_get_string(condition, "type"), type))
-            continue;
-        if (ret_message)
-            *ret_message = value_get_string(condition, "message")
-                               ? value_get_string(condition, "message")
-                               : "";
-        return status ? status : "";
-    }
+const char *health_condition(const struct value *object, const char *type, const char **ret_message)
+{
+    const struct value *condition = health_find_condition(object, type);
+    const char *status = value_get_string(condition, "status");
+    const char *message = value_get_string(condition, "message");
+
     if (ret_message)
-        *ret_message = "";
-    return "";
+        *ret_message = message ? message : "";
+    return status ? status : "";
 }

@@ -7,6 +7,8 @@
 
 void health_set(struct health *health, enum health_status status, const char *format, ...)
     PRINTF_LIKE(3, 4);
+/* NULL: it has none of that type. */
+const struct value *health_find_condition(const struct value *object, const char *type);
 /* Returns the condition's status, or "". *ret_message (may be NULL) is its message. */
 const char *health_condition(const struct value *object, const char *type,
                              const char **ret_message);

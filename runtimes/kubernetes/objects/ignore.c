@@ -4,6 +4,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "runtimes/kubernetes/objects/marks.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 #include "runtimes/kubernetes/objects/selector.h"
@@ -308,14 +309,8 @@ static const struct value *all_labels(const struct value *attributes, const stru
 
     if (!value_is(all, VALUE_OBJECT))
         value_assign(&all, more);
-    for (size_t i = 0; i < value_count(more); i++) {
-        size_t length;
-        const struct value *next =
-            value_with(all, value_member_key(more, i, &length), value_member(more, i));
-
-        value_unref(all);
-        all = next;
-    }
+    for (size_t i = 0; i < value_count(more); i++)
+        value_move(&all, value_with(all, value_member_key(more, i, NULL), value_member(more, i)));
     return all;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "engine/value/json.h"
 #include "runtimes/kubernetes/objects/fields.h"
 
@@ -96,12 +97,8 @@ const struct value *ignored_leave_out(const struct ignored *ignored, const struc
 {
     const struct value *left = value_ref(object);
 
-    for (size_t i = 0; i < ignored->n && left; i++) {
-        const struct value *less = leave_out(left, rest_of(ignored->paths[i]));
-
-        value_unref(left);
-        left = less;
-    }
+    for (size_t i = 0; i < ignored->n && left; i++)
+        value_move(&left, leave_out(left, rest_of(ignored->paths[i])));
     return left ? left : value_pack("{}");
 }
 
@@ -129,13 +126,9 @@ static const struct value *keys_of(const struct value *item, const struct ignore
 {
     const struct value *keys = value_pack("{}");
 
-    for (size_t i = 0; i < step->n_keys; i++) {
-        const struct value *more =
-            value_with(keys, step->keys[i].name, value_get(item, step->keys[i].name));
-
-        value_unref(keys);
-        keys = more;
-    }
+    for (size_t i = 0; i < step->n_keys; i++)
+        value_move(&keys,
+                   value_with(keys, step->keys[i].name, value_get(item, step->keys[i].name)));
     return keys;
 }
 
@@ -151,7 +144,6 @@ static const struct value *fill_in_items(const struct value *array, const struct
                                          struct rest rest)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < value_count(array); i++) {
@@ -173,8 +165,7 @@ static const struct value *fill_in_items(const struct value *array, const struct
         value_add(b, filled);
     }
     value_end_array(b);
-    value_builder_finish(b, &made, NULL);
-    return made;
+    return value_finish(b);
 }
 
 static const struct value *fill_in(const struct value *object, const struct value *live,
@@ -196,12 +187,8 @@ const struct value *ignored_fill_in(const struct ignored *ignored, const struct 
 {
     const struct value *filled = value_ref(object);
 
-    for (size_t i = 0; i < ignored->n; i++) {
-        const struct value *more = fill_in(filled, live, rest_of(ignored->paths[i]));
-
-        value_unref(filled);
-        filled = more;
-    }
+    for (size_t i = 0; i < ignored->n; i++)
+        value_move(&filled, fill_in(filled, live, rest_of(ignored->paths[i])));
     return filled;
 }
 
@@ -221,29 +208,30 @@ static bool leads(const char *key, size_t length, const struct ignore_step *step
     return json_read(text, rest, &keys, NULL) >= 0 && is_item(keys, step);
 }
 
-static const struct value *leave_out_fields(const struct value *set, struct rest rest)
+/* What is ignored of a set, or what is not. NULL: nothing. */
+static const struct value *fields_part(const struct value *set, struct rest rest, bool is_ignored)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
     _cleanup_value_ const struct value *made = NULL;
     size_t n = 0;
 
-    if (!rest.n)
-        return NULL;
-    if (!value_count(set))
-        return value_ref(set);
+    if (!rest.n || !value_count(set))
+        return is_ignored == !rest.n ? value_ref(set) : NULL;
     b = value_builder_new();
     value_begin_object(b);
     for (size_t i = 0; i < value_count(set); i++) {
         size_t length;
         const char *key = value_member_key(set, i, &length);
-        _cleanup_value_ const struct value *left =
-            leads(key, length, rest.steps) ? leave_out_fields(value_member(set, i), next(rest))
-                                           : value_ref(value_member(set, i));
+        const struct value *inner = value_member(set, i);
+        _cleanup_value_ const struct value *part = leads(key, length, rest.steps)
+                                                       ? fields_part(inner, next(rest), is_ignored)
+                                                   : is_ignored ? NULL
+                                                                : value_ref(inner);
 
-        if (!left)
+        if (!part)
             continue;
         value_key_n(b, key, length);
-        value_add(b, left);
+        value_add(b, part);
         n++;
     }
     value_end_object(b);
@@ -256,40 +244,9 @@ const struct value *ignored_leave_out_fields(const struct ignored *ignored,
 {
     const struct value *left = value_ref(fields);
 
-    for (size_t i = 0; i < ignored->n && left; i++) {
-        const struct value *less = leave_out_fields(left, rest_of(ignored->paths[i]));
-
-        value_unref(left);
-        left = less;
-    }
+    for (size_t i = 0; i < ignored->n && left; i++)
+        value_move(&left, fields_part(left, rest_of(ignored->paths[i]), false));
     return left;
-}
-
-static const struct value *keep_fields(const struct value *set, struct rest rest)
-{
-    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    _cleanup_value_ const struct value *made = NULL;
-    size_t n = 0;
-
-    if (!rest.n)
-        return value_ref(set);
-    b = value_builder_new();
-    value_begin_object(b);
-    for (size_t i = 0; i < value_count(set); i++) {
-        size_t length;
-        const char *key = value_member_key(set, i, &length);
-        _cleanup_value_ const struct value *kept =
-            leads(key, length, rest.steps) ? keep_fields(value_member(set, i), next(rest)) : NULL;
-
-        if (!kept)
-            continue;
-        value_key_n(b, key, length);
-        value_add(b, kept);
-        n++;
-    }
-    value_end_object(b);
-    value_builder_finish(b, &made, NULL);
-    return n ? TAKE(made) : NULL;
 }
 
 const struct value *ignored_keep_fields(const struct ignored *ignored, const struct value *fields)
@@ -297,11 +254,11 @@ const struct value *ignored_keep_fields(const struct ignored *ignored, const str
     const struct value *all = NULL;
 
     for (size_t i = 0; i < ignored->n; i++) {
-        _cleanup_value_ const struct value *kept = keep_fields(fields, rest_of(ignored->paths[i]));
-        const struct value *both = kept ? fields_union(all, kept) : value_ref(all);
+        _cleanup_value_ const struct value *kept =
+            fields_part(fields, rest_of(ignored->paths[i]), true);
 
-        value_unref(all);
-        all = both;
+        if (kept)
+            value_move(&all, fields_union(all, kept));
     }
     return all;
 }
@@ -345,7 +302,7 @@ char *ignored_name(const struct ignored *ignored, const struct value *fields)
 
     for (size_t i = 0; i < ignored->n; i++) {
         _cleanup_value_ const struct value *left =
-            leave_out_fields(fields, rest_of(ignored->paths[i]));
+            fields_part(fields, rest_of(ignored->paths[i]), false);
 
         if (fields && !(left && value_equal(left, fields)))
             buf_printf(&text, "%s%s", text.length ? ", " : "", ignored->paths[i]->text);

@@ -5,6 +5,7 @@
 #include "engine/base/buf.h"
 #include "engine/base/hash.h"
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "engine/value/json.h"
 #include "runtimes/kubernetes/objects/fields.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
@@ -310,15 +311,13 @@ static const struct value *united(const struct value *entries, const struct valu
                             : taken_of(base, taking);
 
     for (size_t i = 0; i < value_count(entries); i++) {
-        const struct value *entry = value_at(entries, i), *all;
+        const struct value *entry = value_at(entries, i);
         _cleanup_value_ const struct value *taken = NULL;
 
         if (entry == base || !is_taken_with(entry, base, ours, taking))
             continue;
         taken = taken_of(entry, taking);
-        all = fields_union(fields, taken);
-        value_unref(fields);
-        fields = all;
+        value_move(&fields, fields_union(fields, taken));
     }
     if (!fields)
         fields = value_pack("{}");
@@ -355,7 +354,7 @@ const struct value *managers_take(const struct value *entries, const char *ours,
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
     _cleanup_value_ const struct value *entry = NULL;
-    const struct value *base = base_of(entries, ours, taking), *result = NULL;
+    const struct value *base = base_of(entries, ours, taking);
 
     if (!base ||
         (count_taken(entries, base, ours, taking) == 0 && !has_ignored(base, ours, taking)))
@@ -374,8 +373,7 @@ const struct value *managers_take(const struct value *entries, const char *ours,
             value_add(b, at);
     }
     value_end_array(b);
-    value_builder_finish(b, &result, NULL);
-    return result;
+    return value_finish(b);
 }
 
 const struct value *managers_mark(const struct value *taken, const char *ours)
@@ -383,7 +381,6 @@ const struct value *managers_mark(const struct value *taken, const char *ours)
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_value_ const struct value *mark =
         value_pack("{s:{s:{s:{}}}}", "f:metadata", "f:annotations", "f:api.kusion.io/taken-over");
-    const struct value *result = NULL;
 
     value_begin_array(b);
     for (size_t i = 0; i < value_count(taken); i++) {
@@ -399,8 +396,7 @@ const struct value *managers_mark(const struct value *taken, const char *ours)
         value_add(b, marked);
     }
     value_end_array(b);
-    value_builder_finish(b, &result, NULL);
-    return result;
+    return value_finish(b);
 }
 
 /* ---- What goes ---- */
@@ -412,14 +408,12 @@ static const struct value *kept(const struct value *entries, const struct value 
     const struct value *all = value_pack("{}");
 
     for (size_t i = 0; i < value_count(entries); i++) {
-        const struct value *entry = value_at(entries, i), *more;
+        const struct value *entry = value_at(entries, i);
         _cleanup_value_ const struct value *left = is_taken_with(entry, given_up, ours, taking)
                                                        ? left_of(entry, taking)
                                                        : value_ref(value_get(entry, "fieldsV1"));
 
-        more = fields_union(all, left);
-        value_unref(all);
-        all = more;
+        value_move(&all, fields_union(all, left));
     }
     return all;
 }

@@ -1,7 +1,6 @@
 #include "runtimes/kubernetes/objects/object.h"
 
 #include "engine/base/cleanup.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/value/value_mark.h"
 

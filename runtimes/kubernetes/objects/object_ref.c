@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "engine/base/str.h"
-
 struct object_ref object_ref_of(const struct value *attributes)
 {
     const struct value *metadata = value_get(attributes, "metadata");

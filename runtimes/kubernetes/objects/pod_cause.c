@@ -138,20 +138,10 @@ static bool by_containers(const struct value *containers, struct pod_cause *ret)
 
 /* ---- The Pod ---- */
 
-static const struct value *find_condition(const struct value *pod, const char *type)
-{
-    const struct value *conditions = value_path(pod, "status", "conditions", NULL);
-
-    for (size_t i = 0; i < value_count(conditions); i++)
-        if (str_equal(value_get_string(value_at(conditions, i), "type"), type))
-            return value_at(conditions, i);
-    return NULL;
-}
-
 /* The condition is False; it says why. */
 static bool by_condition(const struct value *pod, const char *type, struct pod_cause *ret)
 {
-    const struct value *condition = find_condition(pod, type);
+    const struct value *condition = health_find_condition(pod, type);
     const char *message = text_of(condition, "message");
 
     return str_equal(value_get_string(condition, "status"), "False") &&
@@ -174,7 +164,7 @@ static bool by_failure(const struct value *status, struct pod_cause *ret)
 
 static bool is_for_gates(const struct value *pod)
 {
-    return str_equal(value_get_string(find_condition(pod, "Ready"), "reason"),
+    return str_equal(value_get_string(health_find_condition(pod, "Ready"), "reason"),
                      "ReadinessGatesNotReady");
 }
 

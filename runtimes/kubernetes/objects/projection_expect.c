@@ -1,5 +1,6 @@
 /* The projection without a dry-run. */
 #include "engine/base/buf.h"
+#include "engine/value/children.h"
 #include "runtimes/kubernetes/objects/fields.h"
 #include "runtimes/kubernetes/objects/projection_private.h"
 
@@ -12,13 +13,9 @@ static bool covers(const struct value *live, const struct value *sent)
         return false;
     if (!value_is(sent, VALUE_ARRAY) && !value_is(sent, VALUE_OBJECT))
         return value_equal(live, sent);
-    for (size_t i = 0; i < value_count(sent); i++) {
-        size_t length = 0;
-        const char *key = value_is(sent, VALUE_OBJECT) ? value_member_key(sent, i, &length) : NULL;
-
-        if (!covers(key ? value_get_n(live, key, length) : value_at(live, i), value_child(sent, i)))
+    for (size_t i = 0; i < value_count(sent); i++)
+        if (!covers(value_counterpart(live, sent, i), value_child(sent, i)))
             return false;
-    }
     return true;
 }
 

@@ -1,6 +1,6 @@
 /* Whether the service account that a session acts as is there. */
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/session/session.h"
 
 /* ms that an account counts as there after it was seen, for sessions that are opened meanwhile. */
@@ -31,24 +31,20 @@ static void forget_old(struct cluster_cache *cache)
 static bool was_seen(struct runtime_session *session)
 {
     struct cluster_cache *cache = session->cache;
-    bool was_seen;
+    LOCKED(&cache->lock);
 
-    pthread_mutex_lock(&cache->lock);
     forget_old(cache);
-    was_seen = strmap_get(&cache->accounts, session->impersonate);
-    pthread_mutex_unlock(&cache->lock);
-    return was_seen;
+    return strmap_get(&cache->accounts, session->impersonate);
 }
 
 static void remember(struct runtime_session *session)
 {
     struct cluster_cache *cache = session->cache;
+    LOCKED(&cache->lock);
 
-    pthread_mutex_lock(&cache->lock);
     forget_old(cache);
     if (!strmap_get(&cache->accounts, session->impersonate))
         strmap_put(&cache->accounts, str_new(session->impersonate), cache);
-    pthread_mutex_unlock(&cache->lock);
 }
 
 /* ---- One session ---- */
@@ -84,13 +80,12 @@ static int look_up_account(struct runtime_session *session, const struct runtime
 /* Whether it is known already; then *ret_code is what it came to. */
 static bool is_account_known(struct runtime_session *session, int *ret_code, struct error *error)
 {
-    bool is_known;
+    LOCKED(&session->lock);
 
-    pthread_mutex_lock(&session->lock);
-    is_known = session->is_account_known;
-    *ret_code = is_known && session->account_error ? err_copy(error, session->account_error) : 0;
-    pthread_mutex_unlock(&session->lock);
-    return is_known;
+    *ret_code = session->is_account_known && session->account_error
+                    ? err_copy(error, session->account_error)
+                    : 0;
+    return session->is_account_known;
 }
 
 int session_check_account(struct runtime_session *session, const struct runtime_call *call,

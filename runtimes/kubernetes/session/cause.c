@@ -14,6 +14,7 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/objects/health.h"
 #include "runtimes/kubernetes/objects/health_set.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
@@ -185,16 +186,14 @@ static struct memory *memory_of(struct runtime_session *session, const struct ob
 {
     _cleanup_free_ char *key = str_printf(
         "%s/%s/%s", ref->kind, ref->namespace_name ? ref->namespace_name : "", ref->name);
-    struct memory *memory;
+    LOCKED(&session->lock);
+    struct memory *memory = strmap_get(&session->causes, key);
 
-    pthread_mutex_lock(&session->lock);
-    memory = strmap_get(&session->causes, key);
     if (!memory) {
         memory = NEW(struct memory);
         *memory = (struct memory){.due = now + FIRST_AFTER, .again = FIRST_AGAIN};
         strmap_put(&session->causes, TAKE(key), memory);
     }
-    pthread_mutex_unlock(&session->lock);
     return memory;
 }
 
@@ -213,14 +212,12 @@ void kube_forget_causes(struct runtime_session *session)
 /* Many objects that are not healthy take turns. */
 static bool may_ask(struct runtime_session *session, int64_t now)
 {
-    bool may;
+    LOCKED(&session->lock);
 
-    pthread_mutex_lock(&session->lock);
-    may = !session->cause_asked || now - session->cause_asked >= PAUSE;
-    if (may)
-        session->cause_asked = now;
-    pthread_mutex_unlock(&session->lock);
-    return may;
+    if (session->cause_asked && now - session->cause_asked < PAUSE)
+        return false;
+    session->cause_asked = now;
+    return true;
 }
 
 static void ask_if_due(struct runtime_session *session, const struct value *object,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "engine/base/mem.h"
+#include "engine/threads/locked.h"
 
 void cluster_caches_init(struct cluster_caches *caches, const struct clock_source *clock)
 {
@@ -37,15 +38,14 @@ struct cluster_cache *cluster_cache_get(struct cluster_caches *caches,
                                         const struct kube_cluster *cluster)
 {
     struct cluster_cache *cache;
+    LOCKED(&caches->lock);
 
-    pthread_mutex_lock(&caches->lock);
     LIST_FOREACH(cache, &caches->list, all)
         if (cache->client == cluster->client)
             break;
     if (!cache)
         cache = add_cache(caches, cluster);
     cache->references++;
-    pthread_mutex_unlock(&caches->lock);
     return cache;
 }
 

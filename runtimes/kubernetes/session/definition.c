@@ -11,6 +11,7 @@
 #include "engine/base/arena.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 #include "runtimes/kubernetes/session/session.h"
@@ -94,9 +95,8 @@ void kube_note_applied(struct runtime_session *session, const struct value *attr
 
     if (!memchr(group, '.', length))
         return; /* none of those that definitions bring */
-    pthread_mutex_lock(&cache->lock);
+    LOCKED(&cache->lock);
     cache->applied_at = clock->monotonic(clock);
-    pthread_mutex_unlock(&cache->lock);
 }
 
 /* Those that were listed a moment ago; NULL: none were. A reference. */
@@ -104,16 +104,13 @@ static struct definitions *listed_definitions(const struct search *search)
 {
     struct cluster_cache *cache = search->session->cache;
     const struct clock_source *clock = cache->caches->clock;
-    struct definitions *all;
+    LOCKED(&cache->lock);
+    struct definitions *all = cache->definitions;
 
-    pthread_mutex_lock(&cache->lock);
-    all = cache->definitions;
-    if (all &&
-        (all->read_at <= cache->applied_at || clock->monotonic(clock) - all->read_at >= LISTED_FOR))
-        all = NULL;
-    if (all)
-        atomic_fetch_add(&all->references, 1);
-    pthread_mutex_unlock(&cache->lock);
+    if (!all || all->read_at <= cache->applied_at ||
+        clock->monotonic(clock) - all->read_at >= LISTED_FOR)
+        return NULL;
+    atomic_fetch_add(&all->references, 1);
     return all;
 }
 
@@ -257,13 +254,10 @@ static void forget_old(struct cluster_cache *cache)
 
 static bool was_found(struct cluster_cache *cache, const char *key)
 {
-    bool was_found;
+    LOCKED(&cache->lock);
 
-    pthread_mutex_lock(&cache->lock);
     forget_old(cache);
-    was_found = strmap_get(&cache->undefined, key);
-    pthread_mutex_unlock(&cache->lock);
-    return was_found;
+    return strmap_get(&cache->undefined, key);
 }
 
 /* Limits the searches for one namespace, so that a tenant's Specs with undefined kinds cannot
@@ -295,11 +289,11 @@ static int count_search(struct cluster_cache *cache, const char *namespace_name,
 
 static void remember(struct cluster_cache *cache, char **key)
 {
-    pthread_mutex_lock(&cache->lock);
+    LOCKED(&cache->lock);
+
     forget_old(cache);
     if (!strmap_get(&cache->undefined, *key))
         strmap_put(&cache->undefined, TAKE(*key), cache);
-    pthread_mutex_unlock(&cache->lock);
 }
 
 int kube_is_undefined(struct runtime_session *session, const struct value *attributes,

@@ -1,19 +1,19 @@
 /* Sessions in a cluster that a tenant chose, and whether it is still the one that it was. */
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/address_filter.h"
+#include "runtimes/kubernetes/objects/marks.h"
 #include "runtimes/kubernetes/session/kubeconfig.h"
 #include "runtimes/kubernetes/session/place.h"
 #include "runtimes/kubernetes/session/session.h"
 
 #define CLUSTER_CHANGED "ClusterChanged"
-#define OWN_TYPE        "Kubernetes"
 
 /* ---- What State has ---- */
 
 static bool is_own(const struct record *record)
 {
-    return str_equal(record->type, OWN_TYPE);
+    return str_equal(record->type, KUBE_RUNTIME_TYPE);
 }
 
 static size_t count_own(const struct runtime_scope *scope)
@@ -93,18 +93,17 @@ static int ask_witnesses(struct runtime_session *session, const struct runtime_c
         return refuse("none of the Spec's objects is there, and the account may read no Namespace "
                       "by which the cluster could be known: it may be another one",
                       error);
-    pthread_mutex_lock(&session->lock);
+    LOCKED(&session->lock);
     session->is_known_again = true;
-    pthread_mutex_unlock(&session->lock);
     return 0;
 }
 
 static void note_seen(struct runtime_session *session, int64_t asked_at)
 {
-    pthread_mutex_lock(&session->lock);
+    LOCKED(&session->lock);
+
     if (session->place_seen < asked_at)
         session->place_seen = asked_at;
-    pthread_mutex_unlock(&session->lock);
 }
 
 int session_confirm_place(struct runtime_session *session, int64_t since,

@@ -1,8 +1,6 @@
 #include "runtimes/kubernetes/session/kubeconfig.h"
 
 #include "engine/base/base64.h"
-#include "engine/base/str.h"
-#include "runtimes/kubernetes/client/kinds.h"
 
 #define MOST_BYTES (256u << 10) /* of the Secret, as it is answered */
 #define INVALID    "InvalidKubeConfig"

@@ -4,6 +4,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/name.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/follow/follow.h"
 #include "runtimes/kubernetes/objects/access.h"
 #include "runtimes/kubernetes/objects/ignore.h"
@@ -182,24 +183,20 @@ void session_note_definition(struct runtime_session *session, const struct value
 
     if (!key)
         return;
-    pthread_mutex_lock(&session->lock);
+    LOCKED(&session->lock);
     if (!strmap_get(&session->defined, key))
         strmap_put(&session->defined, TAKE(key), session);
     session->definition_seen = clock->monotonic(clock);
-    pthread_mutex_unlock(&session->lock);
 }
 
 bool session_expects_kind(struct runtime_session *session, const struct value *attributes)
 {
     const struct clock_source *clock = session->runtime->config.clock;
     _cleanup_free_ char *key = kind_of(attributes);
-    bool expects;
+    LOCKED(&session->lock);
 
-    pthread_mutex_lock(&session->lock);
-    expects = strmap_get(&session->defined, key) &&
-              clock->monotonic(clock) - session->definition_seen < SERVED_WITHIN;
-    pthread_mutex_unlock(&session->lock);
-    return expects;
+    return strmap_get(&session->defined, key) &&
+           clock->monotonic(clock) - session->definition_seen < SERVED_WITHIN;
 }
 
 /* ---- What the Spec has itself ---- */
@@ -217,20 +214,16 @@ void session_note_wanted(struct runtime_session *session, const struct value *at
 
     if (!key)
         return;
-    pthread_mutex_lock(&session->lock);
+    LOCKED(&session->lock);
     if (!strmap_get(&session->wanted, key))
         strmap_put(&session->wanted, TAKE(key), session);
-    pthread_mutex_unlock(&session->lock);
 }
 
 static bool wants(struct runtime_session *session, const char *key)
 {
-    bool result;
+    LOCKED(&session->lock);
 
-    pthread_mutex_lock(&session->lock);
-    result = strmap_get(&session->wanted, key) != NULL;
-    pthread_mutex_unlock(&session->lock);
-    return result;
+    return strmap_get(&session->wanted, key) != NULL;
 }
 
 bool session_wants_namespace_of(struct runtime_session *session, const struct value *attributes)

@@ -1,6 +1,6 @@
 /* What is said of a kind that the API server does not have: which one was probably meant. */
-#include "engine/base/similar.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/client/kinds.h"
 #include "runtimes/kubernetes/objects/object_ref.h"
 #include "runtimes/kubernetes/session/session.h"
@@ -14,13 +14,12 @@
 
 static bool may_search(struct runtime_session *session)
 {
-    bool may;
+    LOCKED(&session->lock);
 
-    pthread_mutex_lock(&session->lock);
-    may = session->n_searches < MOST_SEARCHES;
-    session->n_searches += may;
-    pthread_mutex_unlock(&session->lock);
-    return may;
+    if (session->n_searches >= MOST_SEARCHES)
+        return false;
+    session->n_searches++;
+    return true;
 }
 
 /* The versions of other groups that have a kind of this name; they are alike in all clusters. */

@@ -6,6 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
+#include "engine/threads/locked.h"
 #include "runtimes/kubernetes/client/path.h"
 #include "runtimes/kubernetes/client/watch.h"
 #include "runtimes/kubernetes/objects/object.h"
@@ -84,12 +85,9 @@ void watches_free(struct watches *watches)
 
 size_t watches_count(struct watches *watches)
 {
-    size_t count;
+    LOCKED(&watches->lock);
 
-    pthread_mutex_lock(&watches->lock);
-    count = watches->by_key.count;
-    pthread_mutex_unlock(&watches->lock);
-    return count;
+    return watches->by_key.count;
 }
 
 static void shared_free(struct shared *shared)

@@ -1,7 +1,5 @@
 #include "runtimes/kubernetes/store/documents.h"
 
-#include <string.h>
-
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/record.h"
@@ -104,18 +102,14 @@ static int swap_head(const struct task *task, struct document_file *file, const 
 {
     const char *before = file->seen.version;
     _cleanup_value_ const struct value *body = NULL;
-    struct error problem = {0};
     char tag[TAG_SIZE];
-    int r;
 
     kube_draw_tag(tag);
     body = kube_head_body(file, head, open, tag, before);
-    r = kube_object_swap(task,
-                         &(struct swap){before ? "PUT" : "POST", &kube_config_maps, file->head_name,
-                                        body, before, tag, file->head_name},
-                         ret_version, &problem);
-    return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
-                             : err_copy(error, &problem);
+    return kube_document_swap(task, file,
+                              &(struct swap){before ? "PUT" : "POST", &kube_config_maps,
+                                             file->head_name, body, before, tag, file->head_name},
+                              ret_version, error);
 }
 
 /* In place of the head, or of none: one that says that there is no document. */
@@ -262,18 +256,14 @@ static int mark_removed(const struct task *task, struct document_file *file, str
 static int remove_head(const struct task *task, struct document_file *file, struct error *error)
 {
     const char *version = file->seen.version;
-    _cleanup_value_ const struct value *options = NULL;
-    struct error problem = {0};
-    int r;
+    _cleanup_value_ const struct value *options =
+        value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
+                   "preconditions", "resourceVersion", version);
 
-    options = value_pack("{s:s, s:s, s:{s:s}}", "apiVersion", "v1", "kind", "DeleteOptions",
-                         "preconditions", "resourceVersion", version);
-    r = kube_object_swap(
-        task,
+    return kube_document_swap(
+        task, file,
         &(struct swap){"DELETE", &kube_config_maps, file->head_name, options, version, NULL, NULL},
-        NULL, &problem);
-    return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
-                             : err_copy(error, &problem);
+        NULL, error);
 }
 
 /* The document is gone at once, by one change of its head. One that is marked already is marked

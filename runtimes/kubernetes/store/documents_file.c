@@ -5,6 +5,7 @@
 #include "engine/base/escape.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/store/documents_private.h"
 
@@ -104,21 +105,17 @@ void kube_clean_head_free(struct clean_head *head)
 bool kube_document_is_clean(const struct document_file *file)
 {
     struct documents *store = (struct documents *)file->base.store;
-    const struct clean_head *head;
-    bool is_clean;
+    LOCKED(&store->lock);
+    const struct clean_head *head = strmap_get(&store->clean_heads, file->head_name);
 
-    pthread_mutex_lock(&store->lock);
-    head = strmap_get(&store->clean_heads, file->head_name);
-    is_clean = head && str_equal(head->version, file->seen.version);
-    pthread_mutex_unlock(&store->lock);
-    return is_clean;
+    return head && str_equal(head->version, file->seen.version);
 }
 
 void kube_document_set_clean(const struct document_file *file, bool is_clean)
 {
     struct documents *store = (struct documents *)file->base.store;
+    LOCKED(&store->lock);
 
-    pthread_mutex_lock(&store->lock);
     kube_clean_head_free(strmap_remove(&store->clean_heads, file->head_name));
     if (is_clean) {
         struct clean_head *head = NEW(struct clean_head);
@@ -127,7 +124,6 @@ void kube_document_set_clean(const struct document_file *file, bool is_clean)
         head->version = str_new(file->seen.version);
         strmap_put(&store->clean_heads, head->name, head);
     }
-    pthread_mutex_unlock(&store->lock);
 }
 
 void kube_document_moved(struct document_file *file, char *version)
@@ -157,37 +153,30 @@ void kube_late_create_free(struct late_create *late)
 
 void kube_document_expect_create(struct documents *store, const char *head_name)
 {
-    struct late_create *late;
+    LOCKED(&store->lock);
+    struct late_create *late = strmap_get(&store->late, head_name);
 
-    pthread_mutex_lock(&store->lock);
-    late = strmap_get(&store->late, head_name);
     if (!late) {
         late = NEW(struct late_create);
         late->name = str_new(head_name);
         strmap_put(&store->late, late->name, late);
     }
     late->until = system_clock.monotonic(&system_clock) + store->effect_time;
-    pthread_mutex_unlock(&store->lock);
 }
 
 bool kube_document_has_late_create(const struct document_file *file)
 {
     struct documents *store = (struct documents *)file->base.store;
-    const struct late_create *late;
-    bool has;
+    LOCKED(&store->lock);
+    const struct late_create *late = strmap_get(&store->late, file->head_name);
 
-    pthread_mutex_lock(&store->lock);
-    late = strmap_get(&store->late, file->head_name);
-    has = late && late->until > system_clock.monotonic(&system_clock);
-    pthread_mutex_unlock(&store->lock);
-    return has;
+    return late && late->until > system_clock.monotonic(&system_clock);
 }
 
 void kube_document_expect_nothing(const struct document_file *file)
 {
     struct documents *store = (struct documents *)file->base.store;
+    LOCKED(&store->lock);
 
-    pthread_mutex_lock(&store->lock);
     kube_late_create_free(strmap_remove(&store->late, file->head_name));
-    pthread_mutex_unlock(&store->lock);
 }

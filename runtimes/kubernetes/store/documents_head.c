@@ -136,11 +136,9 @@ static void add_fields(struct value_builder *builder, const struct document_file
 static const struct value *fields_value(const struct document_file *file, const struct head *head)
 {
     _cleanup_(value_builder_free_p) struct value_builder *builder = value_builder_new();
-    const struct value *data = NULL;
 
     add_fields(builder, file, head);
-    value_builder_finish(builder, &data, NULL);
-    return data;
+    return value_finish(builder);
 }
 
 const struct value *kube_head_body(const struct document_file *file, const struct head *head,

@@ -141,7 +141,6 @@ static const struct value *segment_data(const char *name, const struct buf *entr
                                         const char *next, bool is_closed)
 {
     _cleanup_(value_builder_free_p) struct value_builder *builder = value_builder_new();
-    const struct value *data = NULL;
     char sum[HASH_HEX_SIZE];
 
     checksum(name, entries, next, is_closed, sum);
@@ -153,8 +152,7 @@ static const struct value *segment_data(const char *name, const struct buf *entr
         add_text(builder, KEY_CLOSED, "true", strlen("true"));
     add_text(builder, KEY_CHECKSUM, sum, strlen(sum));
     value_end_object(builder);
-    value_builder_finish(builder, &data, NULL);
-    return data;
+    return value_finish(builder);
 }
 
 static const struct value *segment_body(const struct document_file *file, const char *name,
@@ -173,19 +171,16 @@ static int swap_last(const struct task *task, struct document_file *file, const 
     const char *name = segments->names[segments->count - 1];
     _cleanup_value_ const struct value *data = segment_data(name, entries, next, is_closed);
     _cleanup_value_ const struct value *body = NULL;
-    struct error problem = {0};
     char *version = NULL, tag[TAG_SIZE];
     int r;
 
     kube_draw_tag(tag);
     body = segment_body(file, name, data, tag, segments->version);
-    r = kube_object_swap(
-        task, &(struct swap){"PUT", &kube_secrets, name, body, segments->version, tag, NULL},
-        &version, &problem);
-    if (r == ERR_CONFLICT)
-        return kube_document_conflict(file, problem.message, error);
+    r = kube_document_swap(
+        task, file, &(struct swap){"PUT", &kube_secrets, name, body, segments->version, tag, NULL},
+        &version, error);
     if (r < 0)
-        return err_copy(error, &problem);
+        return r;
     free(segments->version);
     segments->version = version;
     segments->is_closed = is_closed;
@@ -198,7 +193,6 @@ static int swap_head(const struct task *task, struct document_file *file, const 
 {
     _cleanup_(kube_head_done) struct head head = {0};
     _cleanup_value_ const struct value *body = NULL;
-    struct error problem = {0};
     char *version = NULL, tag[TAG_SIZE];
     int r;
 
@@ -208,14 +202,12 @@ static int swap_head(const struct task *task, struct document_file *file, const 
     kube_head_set(&head, HEAD_CHUNKED,
                   "true"); /* if a write is killed, its segments become garbage, too */
     body = kube_head_patch(file, &head, tag, file->seen.version);
-    r = kube_object_swap(task,
-                         &(struct swap){"PATCH", &kube_config_maps, file->head_name, body,
-                                        file->seen.version, tag, NULL},
-                         &version, &problem);
-    if (r == ERR_CONFLICT)
-        return kube_document_conflict(file, problem.message, error);
+    r = kube_document_swap(task, file,
+                           &(struct swap){"PATCH", &kube_config_maps, file->head_name, body,
+                                          file->seen.version, tag, NULL},
+                           &version, error);
     if (r < 0)
-        return err_copy(error, &problem);
+        return r;
     for (size_t i = 0; i < HEAD_FIELDS; i++)
         kube_head_set(&file->seen, (enum head_field)i, head.fields[i]);
     kube_document_moved(file, version);

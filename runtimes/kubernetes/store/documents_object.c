@@ -234,3 +234,13 @@ int kube_document_conflict(const struct document_file *file, const char *message
                    "ConfigMap %s/%s was changed by another process meanwhile: %s",
                    store->namespace_name, file->head_name, message);
 }
+
+int kube_document_swap(const struct task *task, const struct document_file *file,
+                       const struct swap *swap, char **ret_version, struct error *error)
+{
+    struct error problem = {0};
+    int r = kube_object_swap(task, swap, ret_version, &problem);
+
+    return r == ERR_CONFLICT ? kube_document_conflict(file, problem.message, error)
+                             : err_copy(error, &problem);
+}

@@ -18,13 +18,13 @@ struct documents {
     struct store base;
     struct kube_client *client;
     char *namespace_name;
-    int64_t effect_time;        /* ms */
-    pthread_mutex_t lock;       /* of the maps */
+    int64_t effect_time;       /* ms */
+    pthread_mutex_t lock;      /* of the maps */
     struct strmap clean_heads; /* heads without garbage: name -> struct clean_head */
     struct strmap late;        /* documents with a create that was not answered: the head's name ->
                                   struct late_create */
-    int64_t orphan_age;         /* ms */
-    struct strmap orphans;      /* of kube_documents_tidy() alone: uid -> struct orphan */
+    int64_t orphan_age;        /* ms */
+    struct strmap orphans;     /* of kube_documents_tidy() alone: uid -> struct orphan */
 };
 
 /* One call of the store, with the data that all its requests need. */
@@ -40,9 +40,9 @@ enum part { PART_OPEN, PART_SECRET, PARTS };
 
 enum head_field {
     HEAD_FORMAT,
-    HEAD_CHECKSUM, /* of the open part: its sha256 in hexadecimal */
-    HEAD_CHUNKS,   /* number of chunks; 0: the part is in the head itself */
-    HEAD_TAG,      /* the tag in the chunks' names; missing without chunks */
+    HEAD_CHECKSUM,        /* of the open part: its sha256 in hexadecimal */
+    HEAD_CHUNKS,          /* number of chunks; 0: the part is in the head itself */
+    HEAD_TAG,             /* the tag in the chunks' names; missing without chunks */
     HEAD_SECRET_CHECKSUM, /* of the secret part, keyed; missing if that is empty */
     HEAD_SECRET_CHUNKS,
     HEAD_SECRET_TAG,
@@ -85,7 +85,7 @@ struct document_file {
     struct head seen;
     struct segments segments; /* of the head that was read */
     bool is_damaged;          /* the document was damaged when it was read: its parts are not reused
-                                 */
+                               */
 };
 
 /* ---- documents_object.c: one object ---- */
@@ -113,9 +113,9 @@ struct swap {
     const struct kube_kind *kind;
     const char *name;
     const struct value *body;
-    const char *version; /* the resourceVersion to replace; NULL: no object (POST), or any (DELETE)
-                            */
-    const char *tag;     /* kube_object_metadata()'s; not for DELETE */
+    const char *version;  /* the resourceVersion to replace; NULL: no object (POST), or any (DELETE)
+                           */
+    const char *tag;      /* kube_object_metadata()'s; not for DELETE */
     const char *document; /* POST: the name of the document's head */
 };
 /* Retries until the outcome is known, or the deadline is near. *ret_version (may be NULL): the new
@@ -130,6 +130,9 @@ int kube_object_delete(const struct task *task, const struct kube_kind *kind, co
 
 int kube_document_conflict(const struct document_file *file, const char *message,
                            struct error *error);
+/* kube_object_swap() with the error of kube_document_conflict(). */
+int kube_document_swap(const struct task *task, const struct document_file *file,
+                       const struct swap *swap, char **ret_version, struct error *error);
 
 /* ---- documents_head.c ---- */
 

@@ -253,7 +253,7 @@ static bool is_intact(const struct copy *copy, char h1[PACKAGE_H1_SIZE])
 }
 
 /* With the lock, which is released while the copy is hashed. */
-static const char *find_fault(struct cache *cache, struct copy *copy)
+static bool is_usable(struct cache *cache, struct copy *copy)
 {
     char h1[PACKAGE_H1_SIZE];
     bool is_good;
@@ -263,29 +263,25 @@ static const char *find_fault(struct cache *cache, struct copy *copy)
         is_good = is_intact(copy, h1);
         pthread_mutex_lock(&cache->lock);
         if (!is_good)
-            return "damaged";
+            return false;
         if (!*copy->h1) /* others have hashed it meanwhile, and may read it */
             memcpy(copy->h1, h1, sizeof(h1));
     }
     /* Others may have emptied the folder. */
-    return access(copy->path, F_OK) < 0 ? "gone" : NULL;
+    return access(copy->path, F_OK) == 0;
 }
 
 /* With the lock. A copy that will not do is dropped. */
-static int take(struct cache *cache, struct copy *copy, struct package **ret, struct error *error)
+static bool take(struct cache *cache, struct copy *copy)
 {
-    const char *fault;
-
     copy->users++;
-    fault = find_fault(cache, copy);
-    if (fault) {
-        drop_copy(copy);
-        leave(copy);
-        return err_set(error, ERR_NOT_FOUND, NULL, "a copy of a package is %s", fault);
+    if (is_usable(cache, copy)) {
+        note_use(copy);
+        return true;
     }
-    note_use(copy);
-    *ret = &copy->base;
-    return 0;
+    drop_copy(copy);
+    leave(copy);
+    return false;
 }
 
 /* Which copy is looked for: all that are given. */
@@ -306,57 +302,50 @@ static struct copy *find_copy(struct cache *cache, const struct which *which)
 }
 
 /* With the lock. The first that will do. */
-static int take_one(struct cache *cache, const struct which *which, struct package **ret,
-                    struct error *error)
+static struct package *take_one(struct cache *cache, const struct which *which)
 {
-    struct error failure = {0};
     struct copy *copy;
 
-    err_set(&failure, ERR_NOT_FOUND, NULL, "there is no such package");
     while ((copy = find_copy(cache, which)))
-        if (take(cache, copy, ret, &failure) >= 0)
-            return 0;
-    return err_copy(error, &failure);
+        if (take(cache, copy))
+            return &copy->base;
+    return NULL;
 }
 
-static int find(struct cache *cache, const struct which *which, struct package **ret,
-                struct error *error)
+static struct package *find(struct cache *cache, const struct which *which)
 {
-    int r;
+    struct package *found;
 
     pthread_mutex_lock(&cache->lock);
-    r = take_one(cache, which, ret, error);
+    found = take_one(cache, which);
     unlock(cache);
-    return r;
+    return found;
 }
 
-int cache_find(struct cache *cache, const char *name, struct package **ret, struct error *error)
+struct package *cache_find(struct cache *cache, const char *name)
 {
-    return find(cache, &(struct which){.prefix = name}, ret, error);
+    return find(cache, &(struct which){.prefix = name});
 }
 
-int cache_find_archive(struct cache *cache, const char *zh, struct package **ret,
-                       struct error *error)
+struct package *cache_find_archive(struct cache *cache, const char *zh)
 {
     _cleanup_free_ char *prefix = str_printf(ZH_PREFIX "%s.", zh);
 
-    return find(cache, &(struct which){.prefix = prefix}, ret, error);
+    return find(cache, &(struct which){.prefix = prefix});
 }
 
-int cache_find_files(struct cache *cache, const char *h1, struct package **ret, struct error *error)
+struct package *cache_find_files(struct cache *cache, const char *h1)
 {
     _cleanup_free_ char *name = name_of(NULL, h1);
 
-    return find(cache, &(struct which){.prefix = name}, ret, error);
+    return find(cache, &(struct which){.prefix = name});
 }
 
-int cache_find_hash(struct cache *cache, const char *h1, struct package **ret, struct error *error)
+struct package *cache_find_hash(struct cache *cache, const char *h1)
 {
     _cleanup_free_ char *in_name = package_hash_is_valid(h1) ? h1_in_name(h1) : NULL;
 
-    if (!in_name)
-        return err_set(error, ERR_NOT_FOUND, NULL, "\"%s\" is no hash of a package", h1);
-    return find(cache, &(struct which){.suffix = in_name}, ret, error);
+    return in_name ? find(cache, &(struct which){.suffix = in_name}) : NULL;
 }
 
 /* ---- New copies ---- */
@@ -402,7 +391,10 @@ static int place(struct cache *cache, struct staging *staging, const char *name,
     copy = add_copy(cache, name, bytes);
     if (is_placed) /* it is the one that was hashed just now */
         str_copy(copy->h1, sizeof(copy->h1), h1);
-    return take(cache, copy, ret, error);
+    if (!take(cache, copy))
+        return ERR_NOT_FOUND;
+    *ret = &copy->base;
+    return 0;
 }
 
 static unsigned long long in_mib(uint64_t bytes)
@@ -429,7 +421,8 @@ static int put(struct cache *cache, struct staging *staging, const char *name, c
 {
     int r;
 
-    if (take_one(cache, &(struct which){.prefix = name}, ret, NULL) >= 0)
+    *ret = take_one(cache, &(struct which){.prefix = name});
+    if (*ret)
         return 0;
     if (!make_room(cache, bytes))
         return is_full(cache, bytes, error);

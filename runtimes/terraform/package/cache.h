@@ -41,14 +41,12 @@ struct package {
     const char *zh; /* of the archive that it is of, hexadecimal; NULL: of a folder */
 };
 
-/* ERR_NOT_FOUND: there is no such copy, or it is damaged or gone. */
-int cache_find(struct cache *cache, const char *name, struct package **ret, struct error *error);
-int cache_find_archive(struct cache *cache, const char *zh, struct package **ret,
-                       struct error *error);
-int cache_find_files(struct cache *cache, const char *h1, struct package **ret,
-                     struct error *error);
+/* NULL: there is no such copy, or it is damaged or gone. */
+struct package *cache_find(struct cache *cache, const char *name);
+struct package *cache_find_archive(struct cache *cache, const char *zh);
+struct package *cache_find_files(struct cache *cache, const char *h1);
 /* Of an archive, or of an unpacked folder. */
-int cache_find_hash(struct cache *cache, const char *h1, struct package **ret, struct error *error);
+struct package *cache_find_hash(struct cache *cache, const char *h1);
 /* Any thread. Accepts NULL. */
 void package_give_back(struct package *package);
 DEFINE_CLEANUP(struct package *, package_give_back)

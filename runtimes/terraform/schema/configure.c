@@ -1,5 +1,6 @@
 #include "engine/base/similar.h"
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "runtimes/terraform/schema/schema.h"
 
 #define SHOWN_PROBLEMS 8 /* of one configuration; the rest is counted */
@@ -48,56 +49,27 @@ static bool is_absent(const struct value *value)
 
 /* ---- Nested blocks ---- */
 
-static void configure_items(struct configuring *configuring, const struct tf_nested *nested,
-                            const struct value *value)
-{
-    if (!value_is(value, VALUE_ARRAY)) {
-        refuse(configuring, "must be a list of objects");
-        return;
-    }
-    value_begin_like(configuring->b, value);
-    for (size_t i = 0; i < value_count(value); i++) {
-        path_push_index(configuring->path, i);
-        configure_block(configuring, nested->block, value_at(value, i));
-        path_pop(configuring->path);
-    }
-    value_end(configuring->b);
-}
-
-static void configure_entries(struct configuring *configuring, const struct tf_nested *nested,
-                              const struct value *value)
-{
-    if (!value_is(value, VALUE_OBJECT)) {
-        refuse(configuring, "must be an object of objects");
-        return;
-    }
-    value_begin_like(configuring->b, value);
-    for (size_t i = 0; i < value_count(value); i++) {
-        size_t length;
-        const char *key = value_member_key(value, i, &length);
-
-        path_push_key(configuring->path, key);
-        value_key_n(configuring->b, key, length);
-        configure_block(configuring, nested->block, value_member(value, i));
-        path_pop(configuring->path);
-    }
-    value_end(configuring->b);
-}
-
 static void configure_nested(struct configuring *configuring, const struct tf_nested *nested,
                              const struct value *value)
 {
-    switch (nested->nesting) {
-    case TF_NESTED_LIST:
-    case TF_NESTED_SET:
-        configure_items(configuring, nested, value);
-        break;
-    case TF_NESTED_MAP:
-        configure_entries(configuring, nested, value);
-        break;
-    default:
+    bool is_map = nested->nesting == TF_NESTED_MAP;
+
+    if (nested->nesting == TF_SINGLE || nested->nesting == TF_GROUP) {
         configure_block(configuring, nested->block, value);
+        return;
     }
+    if (!value_is(value, is_map ? VALUE_OBJECT : VALUE_ARRAY)) {
+        refuse(configuring, is_map ? "must be an object of objects" : "must be a list of objects");
+        return;
+    }
+    value_begin_like(configuring->b, value);
+    for (size_t i = 0; i < value_count(value); i++) {
+        path_push_child(configuring->path, value, i);
+        value_key_like(configuring->b, value, i);
+        configure_block(configuring, nested->block, value_child(value, i));
+        path_pop(configuring->path);
+    }
+    value_end(configuring->b);
 }
 
 static void check_count(struct configuring *configuring, const struct tf_nested *nested,

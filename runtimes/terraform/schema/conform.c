@@ -1,3 +1,4 @@
+#include "engine/value/children.h"
 #include "engine/value/path.h"
 #include "runtimes/terraform/schema/schema.h"
 
@@ -45,22 +46,14 @@ static int check_children(struct checking *checking, const struct tf_nested *nes
                           const struct value *prior, const struct value *config,
                           const struct value *planned)
 {
-    bool is_map = nested->nesting == TF_NESTED_MAP;
     int r = 0;
 
     for (size_t i = 0; i < value_count(config) && r >= 0; i++) {
-        size_t length = 0;
-        const char *key = is_map ? value_member_key(config, i, &length) : NULL;
-        const struct value *child =
-            is_map ? value_get_n(planned, key, length) : value_at(planned, i);
+        const struct value *child = value_counterpart(planned, config, i);
 
-        if (is_map)
-            path_push_key(&checking->path, key);
-        else
-            path_push_index(&checking->path, i);
+        path_push_child(&checking->path, config, i);
         if (child)
-            r = check_block(checking, nested->block,
-                            is_map ? value_get_n(prior, key, length) : value_at(prior, i),
+            r = check_block(checking, nested->block, value_counterpart(prior, config, i),
                             value_child(config, i), child);
         else
             r = violation(checking, "the provider planned no such block");
@@ -136,24 +129,14 @@ static int compare(struct checking *checking, const struct tf_type *type,
 static int compare_children(struct checking *checking, const struct tf_type *type,
                             const struct value *planned, const struct value *actual)
 {
-    bool is_object = value_is(planned, VALUE_OBJECT);
     int r = 0;
 
     if (value_type(planned) != value_type(actual) || value_count(planned) != value_count(actual))
         return violation(checking, "the provider made something else than it had planned");
     for (size_t i = 0; i < value_count(planned) && r >= 0; i++) {
-        size_t length = 0;
-        const char *key = is_object ? value_member_key(planned, i, &length) : NULL;
-        const struct tf_type *of = type->kind == TF_OBJECT  ? tf_type_member(type, key, length)
-                                   : type->kind == TF_TUPLE ? type->members[i].type
-                                                            : type->element;
-
-        if (key)
-            path_push_key(&checking->path, key);
-        else
-            path_push_index(&checking->path, i);
-        r = compare(checking, of, value_child(planned, i),
-                    key ? value_get_n(actual, key, length) : value_at(actual, i));
+        path_push_child(&checking->path, planned, i);
+        r = compare(checking, tf_type_child(type, planned, i), value_child(planned, i),
+                    value_counterpart(actual, planned, i));
         path_pop(&checking->path);
     }
     return r;

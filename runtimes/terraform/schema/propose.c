@@ -7,6 +7,7 @@
  * computes a value that is not configured.
  */
 #include "engine/base/mem.h"
+#include "engine/value/children.h"
 #include "runtimes/terraform/schema/schema.h"
 
 static void propose_block(struct value_builder *b, const struct tf_block *block,
@@ -46,10 +47,7 @@ static bool nested_may_come_from(const struct tf_nested *nested, const struct va
     if (value_count(prior) != value_count(config))
         return false;
     for (size_t i = 0; i < value_count(config); i++) {
-        size_t length = 0;
-        const char *key =
-            nested->nesting == TF_NESTED_MAP ? value_member_key(config, i, &length) : NULL;
-        const struct value *before = key ? value_get_n(prior, key, length) : value_at(prior, i);
+        const struct value *before = value_counterpart(prior, config, i);
 
         if (!before || !may_come_from(nested->block, before, value_child(config, i)))
             return false;
@@ -107,17 +105,10 @@ static void propose_set(struct value_builder *b, const struct tf_nested *nested,
 static void propose_children(struct value_builder *b, const struct tf_nested *nested,
                              const struct value *prior, const struct value *config)
 {
-    bool is_map = nested->nesting == TF_NESTED_MAP;
-
     value_begin_like(b, config);
     for (size_t i = 0; i < value_count(config); i++) {
-        size_t length = 0;
-        const char *key = is_map ? value_member_key(config, i, &length) : NULL;
-
-        if (is_map)
-            value_key_n(b, key, length);
-        propose_block(b, nested->block,
-                      below(prior, is_map ? value_get_n(prior, key, length) : value_at(prior, i)),
+        value_key_like(b, config, i);
+        propose_block(b, nested->block, below(prior, value_counterpart(prior, config, i)),
                       value_child(config, i));
     }
     value_end(b);

@@ -1,4 +1,5 @@
 #include "runtimes/terraform/schema/rebuild.h"
+#include "engine/value/children.h"
 
 #include <string.h>
 
@@ -9,23 +10,16 @@ static void add_block(struct value_builder *b, const struct tf_block *block,
 static void add_nested(struct value_builder *b, const struct tf_nested *nested,
                        const struct value *value, const struct tf_rebuilding *how)
 {
-    bool is_object = value_is(value, VALUE_OBJECT);
     bool is_single = nested->nesting == TF_SINGLE || nested->nesting == TF_GROUP;
+    bool has_children = value_is(value, VALUE_OBJECT) || value_is(value, VALUE_ARRAY);
 
-    if (is_single || (!is_object && !value_is(value, VALUE_ARRAY)) ||
-        (how->is_kept && how->is_kept(nested->block))) {
+    if (is_single || !has_children || (how->is_kept && how->is_kept(nested->block))) {
         add_block(b, nested->block, value, how);
         return;
     }
     value_begin_like(b, value);
     for (size_t i = 0; i < value_count(value); i++) {
-        size_t length;
-
-        if (is_object) {
-            const char *key = value_member_key(value, i, &length);
-
-            value_key_n(b, key, length);
-        }
+        value_key_like(b, value, i);
         add_block(b, nested->block, value_child(value, i), how);
     }
     value_end(b);

@@ -1,5 +1,4 @@
 /* The paths of what is sensitive, as Terraform's state has them. */
-#include "engine/base/str.h"
 #include "runtimes/terraform/schema/rebuild.h"
 
 /* A chain of steps on the stack, from the last one up. */
@@ -84,8 +83,7 @@ static void add_nested(struct value_builder *b, const struct tf_nested *nested,
         add_block(b, nested->block, value, at);
     } else {
         for (size_t i = 0; value_has_sensitive(value) && i < value_count(value); i++) {
-            size_t length;
-            const char *key = is_object ? value_member_key(value, i, &length) : NULL;
+            const char *key = is_object ? value_member_key(value, i, NULL) : NULL;
             const struct step step = {at, NULL, key, i};
 
             if (value_is_sensitive(value_child(value, i)))

@@ -1,4 +1,5 @@
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "engine/value/decimal.h"
 #include "engine/value/json.h"
 #include "runtimes/terraform/values/digits.h"
@@ -75,41 +76,20 @@ static int to_bool(struct conversion *conversion, const struct value *value)
 
 /* ---- Collections ---- */
 
-static int convert_items(struct conversion *conversion, const struct value *value,
-                         const struct tf_type *type)
+static int convert_children(struct conversion *conversion, const struct value *value,
+                            const struct tf_type *type)
 {
     int r = 0;
 
-    if (!value_is(value, VALUE_ARRAY) ||
+    if (!value_is(value, type->kind == TF_MAP ? VALUE_OBJECT : VALUE_ARRAY) ||
         (type->kind == TF_TUPLE && value_count(value) != type->n_members))
         return mismatch(conversion, value, type);
     value_begin_like(conversion->b, value);
     for (size_t i = 0; i < value_count(value) && r >= 0; i++) {
-        path_push_index(conversion->path, i);
-        r = convert(conversion, value_at(value, i),
+        path_push_child(conversion->path, value, i);
+        value_key_like(conversion->b, value, i);
+        r = convert(conversion, value_child(value, i),
                     type->element ? type->element : type->members[i].type);
-        path_pop(conversion->path);
-    }
-    if (r >= 0)
-        value_end(conversion->b);
-    return r;
-}
-
-static int convert_map(struct conversion *conversion, const struct value *value,
-                       const struct tf_type *type)
-{
-    int r = 0;
-
-    if (!value_is(value, VALUE_OBJECT))
-        return mismatch(conversion, value, type);
-    value_begin_like(conversion->b, value);
-    for (size_t i = 0; i < value_count(value) && r >= 0; i++) {
-        size_t length;
-        const char *key = value_member_key(value, i, &length);
-
-        path_push_key(conversion->path, key);
-        value_key_n(conversion->b, key, length);
-        r = convert(conversion, value_member(value, i), type->element);
         path_pop(conversion->path);
     }
     if (r >= 0)
@@ -174,12 +154,10 @@ static int convert(struct conversion *conversion, const struct value *value,
         return to_number(conversion, value);
     case TF_BOOL:
         return to_bool(conversion, value);
-    case TF_MAP:
-        return convert_map(conversion, value, type);
     case TF_OBJECT:
         return convert_object(conversion, value, type);
     default:
-        return convert_items(conversion, value, type);
+        return convert_children(conversion, value, type);
     }
 }
 

@@ -1,7 +1,6 @@
 #include <math.h>
 
 #include "engine/base/limits.h"
-#include "engine/base/str.h"
 #include "engine/value/decimal.h"
 #include "runtimes/terraform/values/digits.h"
 #include "runtimes/terraform/values/msgpack.h"

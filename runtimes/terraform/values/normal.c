@@ -1,3 +1,4 @@
+#include "engine/value/children.h"
 #include "runtimes/terraform/values/set.h"
 #include "runtimes/terraform/values/values.h"
 
@@ -16,10 +17,11 @@ static bool has_set(const struct tf_type *type)
 static const struct value *normal_element(const struct value *value, const struct tf_type *type)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    const struct value *made = NULL;
+    const struct value *made;
 
     normalise(b, value, type);
-    return value_builder_finish(b, &made, NULL) < 0 ? value_ref(value) : made;
+    made = value_finish(b);
+    return made ? made : value_ref(value);
 }
 
 static void normalise_set(struct value_builder *b, const struct value *value,
@@ -31,23 +33,6 @@ static void normalise_set(struct value_builder *b, const struct value *value,
     for (size_t i = 0; i < value_count(value); i++)
         tf_set_add(&set, normal_element(value_at(value, i), type->element));
     tf_set_put(&set, b);
-}
-
-static void normalise_children(struct value_builder *b, const struct value *value,
-                               const struct tf_type *type)
-{
-    for (size_t i = 0; i < value_count(value); i++) {
-        const struct tf_type *of = type->element;
-        size_t length = 0;
-        const char *key =
-            value_is(value, VALUE_OBJECT) ? value_member_key(value, i, &length) : NULL;
-
-        if (key)
-            value_key_n(b, key, length);
-        if (type->n_members)
-            of = key ? tf_type_member(type, key, length) : type->members[i].type;
-        normalise(b, value_child(value, i), of);
-    }
 }
 
 static void normalise(struct value_builder *b, const struct value *value,
@@ -62,8 +47,10 @@ static void normalise(struct value_builder *b, const struct value *value,
     value_begin_like(b, value);
     if (type->kind == TF_SET)
         normalise_set(b, value, type);
-    else
-        normalise_children(b, value, type);
+    for (size_t i = 0; type->kind != TF_SET && i < value_count(value); i++) {
+        value_key_like(b, value, i);
+        normalise(b, value_child(value, i), tf_type_child(type, value, i));
+    }
     value_end(b);
 }
 

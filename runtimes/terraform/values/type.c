@@ -2,6 +2,7 @@
 
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
+#include "engine/value/children.h"
 #include "engine/value/json.h"
 
 const struct tf_type tf_string = {.kind = TF_STRING}, tf_number = {.kind = TF_NUMBER},
@@ -136,16 +137,6 @@ void tf_type_write(struct buf *to, const struct tf_type *type)
 
 /* ---- Of a value ---- */
 
-/* What is written at the same place as a child of a value. */
-static const struct value *written_child(const struct value *written, const struct value *value,
-                                         size_t i)
-{
-    size_t length;
-    const char *key = value_is(value, VALUE_OBJECT) ? value_member_key(value, i, &length) : NULL;
-
-    return key ? value_get_n(written, key, length) : value_at(written, i);
-}
-
 /* NULL: nothing of the value is unknown, or it is no reference, or its type is not known. */
 static const struct tf_type *find_type(const struct value *value, const struct value *written,
                                        const struct tf_typing *typing)
@@ -170,8 +161,8 @@ static const struct tf_type *infer_members(struct arena *arena, const struct val
         const char *name = is_object ? value_member_key(value, i, &length) : NULL;
 
         type->members[i].name = name ? arena_str_n(arena, name, length) : NULL;
-        type->members[i].type =
-            tf_type_infer(arena, value_child(value, i), written_child(written, value, i), typing);
+        type->members[i].type = tf_type_infer(arena, value_child(value, i),
+                                              value_counterpart(written, value, i), typing);
     }
     return type;
 }
@@ -247,7 +238,8 @@ bool tf_type_is_open(const struct tf_type *type, const struct value *value,
 
         if (inner &&
             tf_type_is_open(inner, value_child(value, i),
-                            type->kind == TF_SET ? NULL : written_child(written, value, i), typing))
+                            type->kind == TF_SET ? NULL : value_counterpart(written, value, i),
+                            typing))
             return true;
     }
     return false;

@@ -189,9 +189,26 @@ void scene_begin(struct scene *scene)
     api_server_mark(scene->server);
 }
 
+/* What a sanitizer said of the program is what a suite that fails has to show (hack/lib/ctest.py).
+ */
+static void tell_of_sanitizers(const char *log)
+{
+    _cleanup_free_ char *line = NULL;
+    size_t size = 0;
+    FILE *file = fopen(log, "re");
+
+    if (!file)
+        abort();
+    while (getline(&line, &size, file) >= 0)
+        if (strstr(line, "Sanitizer:") || strstr(line, ": runtime error: "))
+            fputs(line, stdout);
+    fclose(file);
+}
+
 void scene_end(struct scene *scene)
 {
     scene_stop(scene);
+    tell_of_sanitizers(scene->log);
     api_server_free(scene->server);
     unlink(scene->kubeconfig);
     free(scene->kubeconfig);

@@ -399,7 +399,7 @@ static void help_names_each_with_its_default(void)
     EXPECT_INT(n_flags,
                ARRAY_SIZE(strings) + ARRAY_SIZE(counts) + ARRAY_SIZE(size_flags) + 5 +
                    ARRAY_SIZE(durations) + ARRAY_SIZE(booleans),
-               "flags that this test knows");
+               "flags that the tables of this file have");
 }
 
 static void takes_one_several_times(void)

@@ -1,9 +1,11 @@
-/* Plans that wait for approval, and are carried out: the operator is killed after each write. */
+/* Plans that wait for approval, and are carried out: the operator is killed after its writes
+ * (sweep.h). */
 #include <unistd.h>
 
 #include "controller/reconcile/conditions.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/approval_scene.h"
+#include "test/unit/engine/sweep.h"
 
 /* False: the server was not cut off before the operator came to rest. */
 static bool kill_and_start(struct scene *scene)
@@ -65,11 +67,11 @@ static bool approve_with_kill(bool is_correction, bool is_killed_later, unsigned
 static void kills_change_nothing_of_what_is_approved(void)
 {
     for (unsigned i = 0; i < 4; i++) {
-        unsigned n = 1;
+        unsigned n = sweep_first(i);
 
-        while (n < 24 && approve_with_kill(i & 1, i & 2, n))
-            n++;
-        EXPECT(n > 2 && n < 24, "after each write");
+        while (n < 26 && approve_with_kill(i & 1, i & 2, n))
+            n = sweep_next(n);
+        EXPECT(n > 2 && n > sweep_first(i) && n < 26, "after each write");
     }
 }
 
@@ -151,12 +153,12 @@ static void kills_change_nothing_of_an_edit_while_a_plan_waits(void)
         {"on, and approved", "3", true},
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        unsigned n = 1;
+    for (unsigned i = 0; i < ARRAY_SIZE(rows); i++) {
+        unsigned n = sweep_first(i);
 
-        while (n < 20 && edit_with_kill(&rows[i], n))
-            n++;
-        EXPECT(n > 2 && n < 20, rows[i].note);
+        while (n < 22 && edit_with_kill(&rows[i], n))
+            n = sweep_next(n);
+        EXPECT(n > 2 && n > sweep_first(i) && n < 22, rows[i].note);
     }
 }
 

@@ -9,6 +9,7 @@
 #include "engine/base/str.h"
 #include "engine/release/history.h"
 #include "test/unit/controller/scene.h"
+#include "test/unit/engine/sweep.h"
 
 #define WEB SPECS "/web"
 
@@ -158,10 +159,10 @@ static bool collect_and_kill(unsigned writes)
 
 static void goes_on_where_it_was_killed(void)
 {
-    unsigned writes = 1;
+    unsigned writes = sweep_first(0);
 
     while (collect_and_kill(writes))
-        writes++;
+        writes = sweep_next(writes);
     EXPECT(writes >= 7, "Release, State, Release, Spec, and those that go");
 }
 

@@ -7,6 +7,7 @@
 #include "controller/reconcile/conditions.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
+#include "test/unit/engine/sweep.h"
 
 #define WEB      SPECS "/web"
 #define UNDO     RELEASES "/undo"
@@ -154,21 +155,21 @@ static bool cut_once(const char *operation, const struct meanwhile *meanwhile, u
     return was_cut;
 }
 
-static void cut_everywhere(const char *operation, const struct meanwhile *meanwhile)
+static void cut_everywhere(unsigned row, const char *operation, const struct meanwhile *meanwhile)
 {
-    unsigned n = 1;
+    unsigned n = sweep_first(row);
 
-    while (n < 25 && cut_once(operation, meanwhile, n))
-        n++;
-    EXPECT(n > 8 && n < 25, meanwhile->note);
+    while (n < 27 && cut_once(operation, meanwhile, n))
+        n = sweep_next(n);
+    EXPECT(n > 8 && n < 27, meanwhile->note);
 }
 
 static void survives_kills(void)
 {
     const struct meanwhile nothing = {"killed", NULL, expect_held};
 
-    cut_everywhere("Rollback", &nothing);
-    cut_everywhere("Destroy", &nothing);
+    cut_everywhere(0, "Rollback", &nothing);
+    cut_everywhere(1, "Destroy", &nothing);
 }
 
 static void change_spec(struct scene *scene)
@@ -211,7 +212,7 @@ static void expect_new_generation(struct scene *scene, const char *operation)
 
 static void a_new_generation_ends_it(void)
 {
-    cut_everywhere("Rollback",
+    cut_everywhere(2, "Rollback",
                    &(struct meanwhile){"new generation", change_spec, expect_new_generation});
 }
 
@@ -235,7 +236,7 @@ static void expect_all_gone(struct scene *scene, const char *operation)
 
 static void a_deletion_ends_it(void)
 {
-    cut_everywhere("Destroy", &(struct meanwhile){"deleted", delete_spec, expect_all_gone});
+    cut_everywhere(0, "Destroy", &(struct meanwhile){"deleted", delete_spec, expect_all_gone});
 }
 
 SUITE(scenario_rollback_kill, TEST(survives_kills), TEST(a_new_generation_ends_it),

@@ -47,14 +47,15 @@ enum {
     CLOUD_PLAN_BLOCKS = 1 << 17,    /* plan waits for the test */
     CLOUD_DEFERS_REMOVAL = 1 << 18, /* after the first plan */
     CLOUD_DELETE_CONFLICTS = 1 << 19,
-    CLOUD_UNBOUND = 1 << 20, /* not ready, and releases its dependents */
-    CLOUD_UNKNOWN = 1 << 21, /* what was made has a field that is not known */
-    CLOUD_TWICE = 1 << 22,   /* a create is sent twice: the second is answered */
-    CLOUD_IMPORTS = 1 << 23, /* what State has no record of is there, and is adopted */
-    CLOUD_READS = 1 << 24,   /* it is only read: its address is `reading` */
-    CLOUD_WARNS = 1 << 25,   /* of its secret, in plan and apply */
-    CLOUD_DEFERS_ANEW = 1 << 27, /* with CLOUD_BUSY_ONCE: cannot be planned when it was busy, once */
-    CLOUD_PLAN_HANGS = 1 << 26, /* plan takes `plan_hangs`, and is ERR_TIMEOUT */
+    CLOUD_UNBOUND = 1 << 20,     /* not ready, and releases its dependents */
+    CLOUD_UNKNOWN = 1 << 21,     /* what was made has a field that is not known */
+    CLOUD_TWICE = 1 << 22,       /* a create is sent twice: the second is answered */
+    CLOUD_IMPORTS = 1 << 23,     /* what State has no record of is there, and is adopted */
+    CLOUD_READS = 1 << 24,       /* it is only read: its address is `reading` */
+    CLOUD_WARNS = 1 << 25,       /* of its secret, in plan and apply */
+    CLOUD_DEFERS_ANEW = 1 << 27, /* with CLOUD_BUSY_ONCE: cannot be planned when it was busy,
+                                    once */
+    CLOUD_PLAN_HANGS = 1 << 26,  /* plan takes `plan_hangs`, and is ERR_TIMEOUT */
 };
 
 struct fake_thing {
@@ -78,8 +79,8 @@ struct fake_cloud {
     size_t n_faults;
     unsigned next_id, next_serial;
     unsigned creates, updates, deletes, reads;
-    const char *reading; /* NULL: it cannot be read */
-    unsigned readings;   /* times that it was */
+    const char *reading;      /* NULL: it cannot be read */
+    unsigned readings;        /* times that it was */
     unsigned opens;           /* calls of open() */
     unsigned given;           /* records that the last call of open() was given */
     unsigned open_blocks;     /* this call of open() does not answer before it is 0; 0: none */

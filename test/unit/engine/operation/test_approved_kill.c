@@ -12,6 +12,7 @@
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/doubt.h"
 #include "test/unit/engine/operation/ending.h"
+#include "test/unit/engine/sweep.h"
 #include "test/unit/suite.h"
 
 #define MOST_STEPS 100
@@ -113,7 +114,8 @@ static void kill_wherever(const struct scenario *scenario)
     struct whole whole = undisturbed(scenario);
 
     for (unsigned parallelism = 1; parallelism <= 4; parallelism += 3)
-        for (unsigned n = 1; n <= whole.ending.steps; n++) {
+        for (unsigned n = sweep_first(parallelism / 2); n <= whole.ending.steps;
+             n = sweep_next(n)) {
             _cleanup_stage_ struct stage stage;
             char note[64];
             unsigned cleared;
@@ -199,8 +201,8 @@ static void is_stale_where_somebody_meddled_after_a_kill(void)
     const struct scenario *scenario = &scenarios[0];
     struct whole whole = undisturbed(scenario);
 
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        for (unsigned n = 1; n <= whole.ending.steps; n += 2) {
+    for (unsigned i = 0; i < ARRAY_SIZE(names); i++)
+        for (unsigned n = sweep_first(i); n <= whole.ending.steps; n = sweep_next(n)) {
             _cleanup_stage_ struct stage stage;
             _cleanup_free_ char *objects = NULL, *cloud = NULL;
             char note[64];
@@ -229,7 +231,7 @@ static void goes_on_where_nothing_of_ours_was_changed(void)
     const struct scenario *scenario = &scenarios[0];
     struct whole whole = undisturbed(scenario);
 
-    for (unsigned n = 1; n <= whole.ending.steps; n += 2) {
+    for (unsigned n = sweep_first(0); n <= whole.ending.steps; n = sweep_next(n)) {
         _cleanup_stage_ struct stage stage;
         char note[64];
         unsigned cleared;

@@ -13,6 +13,7 @@
 #include "test/unit/engine/operation/doubt.h"
 #include "test/unit/engine/operation/ending.h"
 #include "test/unit/engine/operation/stage.h"
+#include "test/unit/engine/sweep.h"
 #include "test/unit/suite.h"
 
 #define MOST_STEPS 100
@@ -117,11 +118,11 @@ static unsigned go_on(struct stage *stage, const struct scenario *scenario)
 
 static void ends_the_same_wherever_it_is_killed(void)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+    for (unsigned i = 0; i < ARRAY_SIZE(scenarios); i++) {
         struct ending ending = undisturbed(&scenarios[i]);
 
         EXPECT(ending.steps >= 3 && ending.steps < MOST_STEPS, scenarios[i].note);
-        for (unsigned n = 1; n <= ending.steps; n++) {
+        for (unsigned n = sweep_first(i); n <= ending.steps; n = sweep_next(n)) {
             _cleanup_stage_ struct stage stage;
             unsigned cleared;
             char note[128];
@@ -139,7 +140,7 @@ static void ends_the_same_wherever_it_is_killed(void)
 /* Killed after each of its steps, time and again: every process gets one step further at least. */
 static void ends_the_same_when_killed_all_the_time(void)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+    for (unsigned i = 0; i < ARRAY_SIZE(scenarios); i++) {
         struct ending ending = undisturbed(&scenarios[i]);
         _cleanup_stage_ struct stage stage;
         unsigned n = 0, cleared = 0;
@@ -158,10 +159,10 @@ static void ends_the_same_when_killed_all_the_time(void)
 /* The same with several workers, where what was under way at the kill is another each time. */
 static void ends_the_same_with_several_workers(void)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+    for (unsigned i = 0; i < ARRAY_SIZE(scenarios); i++) {
         struct ending ending = undisturbed(&scenarios[i]);
 
-        for (unsigned n = 1; n <= ending.steps; n += 2) {
+        for (unsigned n = sweep_first(i); n <= ending.steps; n = sweep_next(n)) {
             _cleanup_stage_ struct stage stage;
             unsigned cleared;
             char note[128];
@@ -180,10 +181,10 @@ static void ends_the_same_with_several_workers(void)
 /* Cancelled instead: what is under way comes to its end, and is recorded. Nothing is in doubt. */
 static void ends_the_same_wherever_it_is_cancelled(void)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+    for (unsigned i = 0; i < ARRAY_SIZE(scenarios); i++) {
         struct ending ending = undisturbed(&scenarios[i]);
 
-        for (unsigned n = 1; n <= ending.steps; n++) {
+        for (unsigned n = sweep_first(i); n <= ending.steps; n = sweep_next(n)) {
             _cleanup_stage_ struct stage stage;
             char note[128];
 
@@ -204,7 +205,7 @@ static void ends_the_same_wherever_it_is_evicted(void)
 {
     unsigned evictions = 0;
 
-    for (size_t i = 0; i < ARRAY_SIZE(scenarios); i++) {
+    for (unsigned i = 0; i < ARRAY_SIZE(scenarios); i++) {
         struct ending ending = undisturbed(&scenarios[i]);
 
         for (unsigned n = 1, before = UINT_MAX; before != evictions && n < MOST_STEPS; n++) {

@@ -14,7 +14,7 @@
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 
-#define LIVES "60"
+#define LIVES "20"
 #define SEED  "1"
 #define NAMES "abcdefgh"
 

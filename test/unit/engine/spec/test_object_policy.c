@@ -40,12 +40,12 @@ static void refuses_wrong_values(void)
     static const struct parse_row rows[] = {
         {WITH("\"conflictPolicy\":\"Force\",\"adoptionPolicy\":\"AdoptAll\""), ""},
         {WITH("\"conflictPolicy\":\"fail\""),
-         "InvalidSpec|-|conflictPolicy|\"fail\" is none of Force, Fail\n"},
+         "InvalidSpec|-|conflictPolicy|\"fail\" is neither Force nor Fail\n"},
         {WITH("\"conflictPolicy\":true"),
          "InvalidSpec|-|conflictPolicy|must be a string, and is of type boolean\n"},
         {WITH("\"adoptionPolicy\":\"Adopt\""),
-         "InvalidSpec|-|adoptionPolicy|\"Adopt\" is none of AdoptIfUnowned, MustMatch, "
-         "AdoptAll\n"},
+         "InvalidSpec|-|adoptionPolicy|\"Adopt\" is none of AdoptIfUnowned, MustMatch "
+         "and AdoptAll\n"},
         {WITH("\"maxDeletions\":-1"),
          "InvalidSpec|-|maxDeletions|must be a number from 0 to 2147483647\n"},
         {WITH("\"maxDeletions\":\"3\""),

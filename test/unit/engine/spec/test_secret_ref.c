@@ -48,6 +48,7 @@ static void refuses_what_is_none(void)
                                        "ref://db/a%2Fb",
                                        "ref://db/%",
                                        "ref://db/%0a",
+                                       "ref://db/a%00b",
                                        "ref://db/%ff",
                                        "ref://db/%7f",
                                        "ref://db/a\nb",

@@ -252,7 +252,7 @@ void chain_races_run_cut(struct chain_server *server, unsigned writes)
     struct tcp_proxy *proxy;
     time_t until = time(NULL) + LONGEST_RUN;
     pid_t pids[WRITERS];
-    unsigned cuts = 0;
+    unsigned cuts = 0, done = 0, idle = 0; /* idle: cuts since the last write */
     int port;
 
     free(with_port(server->place, 0, &port));
@@ -260,10 +260,12 @@ void chain_races_run_cut(struct chain_server *server, unsigned writes)
     by_proxy.place = with_port(server->place, tcp_proxy_port(proxy), &port);
     for (unsigned i = 0; i < WRITERS; i++)
         pids[i] = start_writer(&by_proxy, score, writes);
-    for (; atomic_load(&score->done) < writes && !atomic_load(&score->failed) && time(NULL) < until;
-         cuts++) {
-        usleep(20000 + draw(400000));
+    for (; done < writes && !atomic_load(&score->failed) && time(NULL) < until; cuts++) {
+        /* Rarer while nothing is written: a write on a busy machine takes long. */
+        usleep(20000 + draw(400000) * (1 + (idle < 80 ? idle / 4 : 20)));
         tcp_proxy_break(proxy);
+        idle = atomic_load(&score->done) > done ? 0 : idle + 1;
+        done = atomic_load(&score->done);
     }
     for (unsigned i = 0; i < WRITERS; i++) {
         if (time(NULL) >= until)

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "engine/base/mem.h"
-#include "runtimes/io/http_response.h"
+#include "runtimes/io/http_call.h"
 #include "test/unit/runtimes/io/http_fixture.h"
 
 #define CROWD 24

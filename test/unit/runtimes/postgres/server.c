@@ -93,16 +93,20 @@ bool server_begin(enum server_way way)
 struct store *server_attach_changed(enum server_way way, const struct server_change *change)
 {
     const struct postgres_place *place = &places[way];
+    const char *passfile = change->passfile ? change->passfile : place->passfile;
+    const char *sslrootcert = change->sslrootcert ? change->sslrootcert : place->sslrootcert;
+    _cleanup_free_ char *address = str_printf(
+        "postgres://%s@%s:%s/%s?sslmode=%s%s%s%s%s", change->user ? change->user : place->user,
+        change->host ? change->host : place->host, change->port ? change->port : place->port,
+        change->database ? change->database : database,
+        change->sslmode ? change->sslmode : place->sslmode, passfile ? "&passfile=" : "",
+        passfile ? passfile : "", sslrootcert ? "&sslrootcert=" : "",
+        sslrootcert ? sslrootcert : "");
+    struct store *store = NULL;
+    struct error error = {0};
 
-    return postgres_store_new(&(struct postgres_config){
-        .host = change->host ? change->host : place->host,
-        .port = change->port ? change->port : place->port,
-        .database = change->database ? change->database : database,
-        .user = change->user ? change->user : place->user,
-        .passfile = change->passfile ? change->passfile : place->passfile,
-        .sslmode = change->sslmode ? change->sslmode : place->sslmode,
-        .sslrootcert = change->sslrootcert ? change->sslrootcert : place->sslrootcert,
-    });
+    EXPECT_INT(postgres_store_open(address, &store, &error), 0, error.message);
+    return store;
 }
 
 struct store *server_attach(void *way)

@@ -90,10 +90,12 @@ static void begin(struct server *server, pthread_t *thread)
 
 static struct store *attach(const struct server *server)
 {
-    _cleanup_free_ char *port = str_printf("%d", server->port);
+    _cleanup_free_ char *address =
+        str_printf("postgres://u@127.0.0.1:%d/d?sslmode=disable", server->port);
+    struct store *store = NULL;
 
-    return postgres_store_new(&(struct postgres_config){
-        .host = "127.0.0.1", .port = port, .database = "d", .user = "u", .sslmode = "disable"});
+    EXPECT_INT(postgres_store_open(address, &store, NULL), 0, address);
+    return store;
 }
 
 static int read_it(struct store *store, const struct store_call *call, struct error *error)

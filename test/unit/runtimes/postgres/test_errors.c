@@ -1,4 +1,4 @@
-#include "runtimes/postgres/errors.h"
+#include "runtimes/postgres/private.h"
 
 #include "engine/base/mem.h"
 #include "test/unit/suite.h"

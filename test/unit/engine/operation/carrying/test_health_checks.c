@@ -1,5 +1,6 @@
 /* Objects that the Spec does not own, and waits for. */
 #include "engine/base/str.h"
+#include "engine/threads/locked.h"
 #include "test/unit/engine/operation/stage.h"
 #include "test/unit/suite.h"
 
@@ -95,7 +96,11 @@ static void is_woken_and_can_be_cancelled(void)
     run_begin(&run, &stage);
     run_plan(&run, "a=1 -health:x");
     run_apply(&run);
-    stage.objects.hints = false;
+    {
+        LOCKED(&stage.world.lock);
+
+        stage.objects.hints = false;
+    }
     EXPECT(run_await(&run, OPERATION_PARKED), "it waits without a thread");
     while (!operation_waits_for(run.operation, waits, sizeof(waits), NULL))
         ;

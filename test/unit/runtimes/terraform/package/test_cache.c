@@ -46,9 +46,9 @@ static int keep(struct stage *stage, size_t bytes, char ret_h1[PACKAGE_H1_SIZE],
 
 static bool is_there(const struct stage *stage, const char *h1)
 {
-    _cleanup_(package_give_back_p) struct package *package = NULL;
+    _cleanup_(package_give_back_p) struct package *package = cache_find_hash(stage->cache, h1);
 
-    return cache_find_hash(stage->cache, h1, &package, NULL) == 0;
+    return package != NULL;
 }
 
 static void what_finds_no_room_takes_none(void)
@@ -136,9 +136,8 @@ static void *read_one(void *arg)
     struct reader *reader = arg;
 
     pthread_barrier_wait(reader->start);
-    reader->is_right =
-        cache_find_hash(reader->stage->cache, reader->h1, &reader->package, NULL) == 0 &&
-        str_equal(reader->package->h1, reader->h1);
+    reader->package = cache_find_hash(reader->stage->cache, reader->h1);
+    reader->is_right = reader->package && str_equal(reader->package->h1, reader->h1);
     return NULL;
 }
 

@@ -1,15 +1,27 @@
 /*
- * Checks the strings in JSON text for errors that yajl accepts: invalid UTF-8, and surrogates
- * (\ud800) without their pair. The text may come in pieces. All other checks are left to yajl,
- * which reads the same text.
+ * The inside of the reader of JSON: json.h.
  */
-#ifndef ENGINE_VALUE_JSON_SCAN_H
-#define ENGINE_VALUE_JSON_SCAN_H
+#ifndef ENGINE_VALUE_JSON_PRIVATE_H
+#define ENGINE_VALUE_JSON_PRIVATE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/value/json.h"
+
+/* ---- json_stream.c ---- */
+
+/* A stream of exactly one document; for json_read.c alone. */
+struct json_stream *json_single_stream_new(json_on_value *on_value, void *arg);
+
+/* ---- json_scan.c ---- */
+
+/*
+ * Checks the strings in JSON text for errors that yajl accepts: invalid UTF-8, and surrogates
+ * (\ud800) without their pair. The text may come in pieces. All other checks are left to yajl,
+ * which reads the same text.
+ */
 struct json_scan {
     bool in_string;
     bool in_escape;          /* after a backslash */
