@@ -300,7 +300,7 @@ def test_kustomize_controller_1111_memory_at_a_concurrency_of_20(controlled, at_
         most = (1536 if "libasan" in maps.read() else 256) << 10
     specs = [Spec(controlled, tenant, name=f"spec-{number}") for number in range(20)]
     for number, spec in enumerate(specs):
-        spec.apply([config_map(f"c-{number}-{i}", tenant, {"a": "x" * 4000}) for i in range(100)])
+        spec.apply([config_map(f"c-{number}-{i}", tenant, {"a": "x" * 16000}) for i in range(25)])
     for spec in specs:
         spec.wait("True", seconds=300)
     assert peak(at_work.process) < most

@@ -74,7 +74,7 @@ def test_degraded_fails_and_is_tried_again(controlled, tenant):
     ("return {status = 'Unknown', message = 'who knows'}", "Unknown: who knows"),
 ])
 def test_a_script_that_fails_says_so_and_nothing_is_healthy(controlled, tenant, script, words):
-    spec = Spec(controlled, tenant).apply([with_check(tenant, script)], timeout="4s", retryInterval="5m")
+    spec = Spec(controlled, tenant).apply([with_check(tenant, script)], timeout="10s", retryInterval="5m")
     ready = spec.wait("False")
     assert ready["reason"] == "HealthCheckFailed" and words in ready["message"], ready
     spec.apply([config_map("a", tenant)])

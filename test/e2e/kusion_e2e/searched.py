@@ -96,7 +96,8 @@ def files(operator):
 def written(operator, tenant):
     """Where it is, and what: all that is no Secret, and no text that the user wrote."""
     cluster = operator.cluster
-    yield "the log", operator.log.read_text()
+    for line in operator.log.read_text().splitlines():
+        yield "the log", line
     with urllib.request.urlopen(operator.metrics) as answer:
         yield "metrics", answer.read().decode()
     for namespace in (STATE, tenant):
