@@ -224,7 +224,7 @@ static void nothing_goes_with_a_folder(void)
     pruning.objects = chain_server_attach(&server);
     store = chain_server_store(&server);
     pthread_create(&thread, NULL, prune_until_it_ends, &pruning);
-    for (unsigned i = 0; i < 20; i++)
+    for (unsigned i = 0; i < 20 || (!written && i < 2000); i++)
         written += begin_anew(store, pruning.objects);
     atomic_store(&pruning.ends, true);
     pthread_join(thread, NULL);
