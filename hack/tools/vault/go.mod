@@ -33,7 +33,6 @@ require (
 	github.com/golang/protobuf v1.5.3 // indirect
 	github.com/google/go-cmp v0.5.9 // indirect
 	github.com/google/go-metrics-stackdriver v0.2.0 // indirect
-	github.com/google/tink/go v1.7.0 // indirect
 	github.com/hashicorp/cap v0.3.0 // indirect
 	github.com/hashicorp/consul/sdk v0.14.0 // indirect
 	github.com/hashicorp/errwrap v1.1.0 // indirect
@@ -244,3 +243,5 @@ require (
 )
 
 replace github.com/hashicorp/eventlogger => github.com/hashicorp/eventlogger v0.1.1
+
+replace github.com/hashicorp/vault/sdk => github.com/hashicorp/vault/sdk v0.9.1
