@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-PARTS = ("unit", "tsan", "layers", "e2e", "cli", "health", "terraform", "faults", "model", "demos", "node")
+PARTS = ("unit", "tsan", "layers", "e2e", "cli", "health", "terraform", "faults", "model", "node", "demos")
 RUNS = ("unit", "tsan", "layers", "e2e", *(f"e2e-{n}" for n in range(2, 6)), "cli", "health", "terraform", "faults",
-        *(f"faults-{n}" for n in range(2, 9)), "model", "demos", "node")
+        *(f"faults-{n}" for n in range(2, 9)), "model", "node", "demos")
 ALONE = ": once more, alone"
 
 # A run: its name is that of its results. It says when it begins and ends, and takes its time. A file
