@@ -44,8 +44,12 @@ def data_of(spec, name="s"):
 
 
 def said(spec, *words):
-    return eventually(lambda: (spec.condition() or {}).get("reason") != "Progressing" and
-                      all(word in spec.condition()["message"] + spec.condition()["reason"] for word in words))
+    """The condition comes to have these."""
+    def has():
+        ready = spec.condition() or {"reason": "Progressing"}
+        return ready["reason"] != "Progressing" and all(word in ready["message"] + ready["reason"] for word in words)
+
+    return eventually(has)
 
 
 @pytest.mark.parametrize("version", ["v2", "v1"])
