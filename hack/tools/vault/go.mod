@@ -1,4 +1,5 @@
-// Vault, for hack/soak secrets: built by hack/lib/tools.sh.
+// Vault, for hack/soak secrets: built by hack/lib/tools.sh. 1.14.8, the last under the MPL, needs an SDK that was never
+// published. The replacements are the versions that 1.14.0 was made with; newer ones do not fit.
 module kusionstack.io/operator/hack/tools/vault
 
 go 1.26.0

@@ -16,7 +16,7 @@ from kusion_e2e.controller import STATE
 from kusion_e2e.vault import Vault
 from kusion_e2e.wait import eventually
 
-PROGRAM = os.environ.get("KUSION_REAL")
+PROGRAM = os.environ.get("KUSION_VAULT")
 REVIEWER = "vault-reviewer"
 
 

@@ -18,6 +18,7 @@ import yaml
 from kusion_e2e.paths import ROOT
 from kusion_e2e.wait import eventually
 
+PROGRAM = os.environ.get("KUSION_FLUX")
 SYSTEM = "flux-system"
 MODULE = ROOT / "hack/tools/flux"
 SOURCES = f"/apis/source.toolkit.fluxcd.io/v1/namespaces/{SYSTEM}/gitrepositories"
@@ -110,7 +111,7 @@ class Flux:
         self.log = Path(tempfile.mkstemp(prefix="kustomize-controller-", suffix=".log")[1])
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(
-                [os.environ["KUSION_REAL"], "--metrics-addr", "127.0.0.1:0", "--health-addr", "127.0.0.1:0",
+                [PROGRAM, "--metrics-addr", "127.0.0.1:0", "--health-addr", "127.0.0.1:0",
                  "--requeue-dependency", "1s"],
                 stdout=log, stderr=log,
                 env={**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "RUNTIME_NAMESPACE": SYSTEM})
