@@ -5,6 +5,7 @@
 #include "engine/base/base64.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
+#include "engine/value/children.h"
 
 #define READ_TIMEOUT 10000       /* ms, for all */
 #define MOST_BYTES   (64u << 10) /* of all keys and values */
@@ -173,9 +174,7 @@ static const struct value *merged(const struct value *read, const struct value *
         value_add_copy(b, value_member(read, i));
     }
     for (size_t i = 0; i < value_count(own); i++) {
-        const char *key = value_member_key(own, i, &length);
-
-        value_key_n(b, key, length);
+        value_key_like(b, own, i);
         value_add_copy(b, value_member(own, i));
     }
     value_end_object(b);

@@ -6,6 +6,7 @@
 #include "engine/operation/secrets.h"
 #include "engine/operation/session.h"
 #include "engine/threads/locked.h"
+#include "engine/value/children.h"
 #include "engine/value/value_mark.h"
 
 enum ledger_when operation_ledger_when(const struct node *node)
@@ -89,11 +90,7 @@ static void add_storable(struct value_builder *b, const struct value *value)
     }
     value_begin_like(b, value);
     for (size_t i = 0; i < value_count(value); i++) {
-        size_t length = 0;
-        const char *key = value_member_key(value, i, &length);
-
-        if (key)
-            value_key_n(b, key, length);
+        value_key_like(b, value, i);
         add_storable(b, value_child(value, i));
     }
     value_end(b);

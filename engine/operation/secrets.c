@@ -6,6 +6,7 @@
 #include "engine/base/str.h"
 #include "engine/operation/session.h"
 #include "engine/threads/locked.h"
+#include "engine/value/children.h"
 #include "engine/value/value_mark.h"
 
 /* "secret:DIGEST VERSION REFERENCE", or "secret64:" of a value that stands there in Base64. */
@@ -276,11 +277,7 @@ static void add_marked(const struct marking *marking, struct value_builder *b,
     }
     value_begin_like(b, value);
     for (size_t i = 0; i < value_count(value); i++) {
-        size_t length = 0;
-        const char *key = value_member_key(value, i, &length);
-
-        if (key)
-            value_key_n(b, key, length);
+        value_key_like(b, value, i);
         add_marked(marking, b, value_child(value, i));
     }
     value_end(b);

@@ -5,6 +5,7 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "engine/value/json.h"
 #include "engine/value/path.h"
 
@@ -43,11 +44,7 @@ static void add_visible(struct value_builder *b, const struct value *value)
     }
     value_begin_like(b, value);
     for (size_t i = 0; i < value_count(value); i++) {
-        size_t length = 0;
-        const char *key = value_member_key(value, i, &length);
-
-        if (key)
-            value_key_n(b, key, length);
+        value_key_like(b, value, i);
         add_visible(b, value_child(value, i));
     }
     value_end(b);

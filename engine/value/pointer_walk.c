@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/base/mem.h"
+#include "engine/value/children.h"
 #include "engine/value/path.h"
 
 /* ---- The current pointer ---- */
@@ -176,11 +177,9 @@ static void add(struct editing *editing, const struct value *value, struct range
 static void add_child(struct editing *editing, const struct value *container, size_t index,
                       struct range below)
 {
-    size_t before = enter(&editing->pointer, container, index), length = 0;
-    const char *key = value_member_key(container, index, &length);
+    size_t before = enter(&editing->pointer, container, index);
 
-    if (key)
-        value_key_n(editing->b, key, length);
+    value_key_like(editing->b, container, index);
     add(editing, value_child(container, index), below);
     leave(&editing->pointer, before);
 }

@@ -1,6 +1,7 @@
 #include "engine/value/value_mark.h"
 
 #include "engine/base/mem.h"
+#include "engine/value/children.h"
 #include "engine/value/pointer_walk.h"
 
 /* ---- From bits to pointers ---- */
@@ -89,11 +90,8 @@ static void add_like(struct value_builder *b, const struct value *value, const s
     }
     value_begin_like(b, value);
     for (size_t i = 0; i < value_count(value); i++) {
-        size_t length = 0;
-        const char *key = value_member_key(value, i, &length);
-
-        value_key_n(b, key, length);
-        add_like(b, value_member(value, i), value_get_n(like, key, length));
+        value_key_like(b, value, i);
+        add_like(b, value_member(value, i), value_counterpart(like, value, i));
     }
     value_end(b);
 }

@@ -69,16 +69,17 @@ def says_pull_failed(cluster):
 
 def seconds_to_cause(cluster, shell):
     """From the kubelet's word to the first line of a watch that tells it."""
-    watch = subprocess.Popen(["kubectl-kusion", "status", "page", "--watch", "--as", "ann"], text=True,
+    watch = subprocess.Popen(["timeout", "150", "kubectl-kusion", "status", "page", "--watch", "--as", "ann"], text=True,
                              cwd=shell.folder, env=shell.environment, stdin=subprocess.DEVNULL,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     try:
         eventually(lambda: says_pull_failed(cluster), 120)
         word = time.monotonic()
-        said = next(line for line in watch.stdout if PULL.search(line) and "registry.invalid/none:1" in line)
+        said = next((line for line in watch.stdout if PULL.search(line) and "registry.invalid/none:1" in line), None)
+        assert said, "the watch never told why the image is not there"
         return round(time.monotonic() - word, 1), said
     finally:
-        watch.kill()
+        watch.terminate()
         watch.wait()
 
 

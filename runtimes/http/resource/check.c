@@ -47,9 +47,10 @@ static void check_secrets(struct reporting *reporting, const struct value *exten
     const char *member = secret_ref_find_extension(extensions, "connection");
 
     if (member)
-        report(reporting, member,
-               "a reference to a secret may stand in `connection` and in the attributes: State "
-               "keeps what else is in the extensions, with its values");
+        report(
+            reporting, member,
+            "a reference to a secret may stand in `connection` and in the attributes alone: State "
+            "keeps the other extensions, and would keep the value");
 }
 
 void http_resource_check(struct check *check, const struct resource *resource,

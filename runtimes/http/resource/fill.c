@@ -5,6 +5,7 @@
 
 #include "engine/base/escape.h"
 #include "engine/base/str.h"
+#include "engine/value/children.h"
 #include "engine/value/path.h"
 
 #define NAME_CHARACTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -264,14 +265,6 @@ static const struct value *find_argument(enum place_kind kind, const struct valu
                                      : NULL;
 }
 
-static void add_key(struct value_builder *b, const struct value *object, size_t index)
-{
-    size_t length;
-    const char *key = value_member_key(object, index, &length);
-
-    value_key_n(b, key, length);
-}
-
 /* The object at the place, and the other members beside it. */
 static int add_merged(struct value_builder *b, const struct value *body, const struct value *found,
                       const struct fill *from, struct error *error)
@@ -293,7 +286,7 @@ static int add_merged(struct value_builder *b, const struct value *body, const s
     for (size_t i = 0; i < value_count(body) && r >= 0; i++) {
         if (value_member(body, i) == argument)
             continue;
-        add_key(b, body, i);
+        value_key_like(b, body, i);
         r = add_filled(b, value_member(body, i), from, error);
     }
     value_end_object(b);
@@ -322,7 +315,7 @@ static int add_filled(struct value_builder *b, const struct value *body, const s
     } else if (value_is(body, VALUE_OBJECT)) {
         value_begin_object(b);
         for (size_t i = 0; i < value_count(body) && r >= 0; i++) {
-            add_key(b, body, i);
+            value_key_like(b, body, i);
             r = add_filled(b, value_member(body, i), from, error);
         }
         value_end_object(b);

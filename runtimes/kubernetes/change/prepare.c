@@ -54,9 +54,7 @@ static const struct value *all_data(const struct value *data, const struct value
         value_add(b, value_member(data, i));
     }
     for (size_t i = 0; i < value_count(plain); i++) {
-        const char *key = value_member_key(plain, i, &length);
-
-        value_key_n(b, key, length);
+        value_key_like(b, plain, i);
         add_encoded(b, value_member(plain, i));
     }
     value_end_object(b);

@@ -314,8 +314,8 @@ static void check_secrets(struct check *check, const struct value *extensions,
 
     if (at.key)
         check_problem(check, INVALID_SPEC, &at,
-                      "a reference to a secret may stand in the attributes: State keeps the "
-                      "extensions, with their values");
+                      "a reference to a secret may stand in the attributes alone: State keeps the "
+                      "extensions, and would keep the value");
 }
 
 static void check_extensions(struct objects *objects, struct check *check,

@@ -206,7 +206,7 @@ static void refuses_secrets_that_state_would_keep(void)
              "[\"ref://db/password\"]},\"attributes\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
              "\"metadata\":{\"name\":\"a\",\"annotations\":{\"a\":\"ref://db/password\"}}}}]"),
          "InvalidSpec|v1:Pod:a|resources[0].extensions.note|a reference to a secret may stand in "
-         "the attributes: State keeps the extensions, with their values\n"},
+         "the attributes alone: State keeps the extensions, and would keep the value\n"},
     };
 
     expect_problems(rows, ARRAY_SIZE(rows));
