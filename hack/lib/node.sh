@@ -167,7 +167,8 @@ _shims_kill() {
     while pgrep -f "^[^ ]*containerd-shim.* $dir/run/cri.sock" >/dev/null; do sleep 0.05; done
 }
 
-# node_stop: its pods, its processes, its mounts and its network.
+# node_stop: its pods, its processes, its mounts and its network. Another plane may have the machine's one node:
+# the bridge belongs to whom the addresses belong to.
 node_stop() {
     local address mount
     _process_end kubelet
@@ -181,6 +182,6 @@ node_stop() {
     while read -r address; do
         ip address del "$address/32" dev lo 2>/dev/null || true
     done < <(cat "$dir/run/addresses" 2>/dev/null)
-    ip link del kusion0 2>/dev/null || true
+    [[ ! -s $dir/run/addresses ]] || ip link del kusion0 2>/dev/null || true
     rm -rf "$dir"/{containerd,cni,cni-state,kubelet,images,run/containerd,run/addresses,node-ready}
 }

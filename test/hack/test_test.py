@@ -384,13 +384,15 @@ def test_tsan_that_cannot_be_built_has_failed(tree):
     assert result.returncode == 1 and failures(result) == {**dict.fromkeys(PARTS, 0), "tsan": 1}
 
 
-def test_the_pod_follows_the_nodes_own_tests_beside_faults(tree):
+def test_what_needs_a_node_follows_one_another_beside_faults(tree):
     """There is one node at a time."""
     (tree / "hack/node").write_text("#!/bin/sh\nexit 0\n")
     result = run(tree)
-    assert result.returncode == 0 and result.stdout.splitlines()[-1] == "24 passed, 0 failed", result
+    assert result.returncode == 0 and result.stdout.splitlines()[-1] == "25 passed, 0 failed", result
     order = (tree / "order").read_text().splitlines()
     assert order.index("node ends") < order.index("node-pod begins")
+    assert order.index("node-pod ends") < order.index("demos-node begins")
+    assert order.index("demos begins") < order.index("faults ends")
     assert order.index("node begins") < order.index("faults ends")
 
 

@@ -8,7 +8,7 @@ import signal
 import time
 
 from conftest import OWN, ROOT, TEAM, wait_available
-from kusion_e2e.pod import LABELS, PAGE, RESTRICTED, process_of, resident, started
+from kusion_e2e.pod import LABELS, NODE, PAGE, RESTRICTED, process_of, resident, started
 from kusion_e2e.specs import Spec, resource
 from kusion_e2e.wait import eventually
 
@@ -121,6 +121,16 @@ def test_kill(cluster, guestbook):
     spec.generation = answer.object["metadata"]["generation"]
     spec.wait("True", 120)
     assert uids(cluster) == before
+
+
+def test_a_second_node_is_refused_and_leaves_the_first_alone(cluster):
+    second = cluster.up(f"second-{os.getpid()}", "--nodes", "0")
+    try:
+        refused = cluster.run(NODE, "up", second.name, check=False)
+        assert refused.returncode == 1 and "is there another node?" in refused.stderr, refused
+    finally:
+        second.down()
+    cluster.run("ip", "link", "show", "kusion0")
 
 
 def test_upgrade(cluster, package):
