@@ -63,6 +63,20 @@ static void ages_are_kubectls(void)
     EXPECT_INT(time_of("2026-01-01T00:00:00.123456Z"), timestamp_parse("2026-01-01T00:00:00Z"), "");
 }
 
+static void times_are_short(void)
+{
+    static const struct {
+        const char *duration, *text;
+    } rows[] = {{NULL, ""},         {"soon", ""},         {"0ms", "0ms"},       {"999ms", "999ms"},
+                {"1486ms", "1.4s"}, {"59999ms", "59.9s"}, {"62000ms", "1m02s"}, {"3660s", "1h01m"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text = took_text(rows[i].duration);
+
+        EXPECT_STR(text, rows[i].text, "");
+    }
+}
+
 /* ---- Standing ---- */
 
 #define NOW "2026-01-01T00:10:00Z"
