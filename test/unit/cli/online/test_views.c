@@ -408,7 +408,7 @@ static void what_to_do_next_is_of_this_program(void)
                "");
 }
 
-SUITE(cli_views, TEST(ids_are_shortened), TEST(ages_are_kubectls),
+SUITE(cli_views, TEST(ids_are_shortened), TEST(ages_are_kubectls), TEST(times_are_short),
       TEST(specs_stand_as_their_conditions_say), TEST(a_change_that_nobody_saw_is_told),
       TEST(rows_say_what_each_waits_for), TEST(rows_say_by_what_each_waits),
       TEST(rows_are_of_health_checks_too), TEST(rows_of_failures_say_why), TEST(plans_are_shown),
