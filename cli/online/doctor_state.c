@@ -18,8 +18,9 @@ static int add_head(void *arg, const struct value *item, struct error *error)
 {
     struct state_heads *heads = arg;
 
+    (void)error;
     objects_add(&heads->objects, item);
-    strmap_put(&heads->names, object_name(item), (void *)item);
+    strmap_put(&heads->names, object_name(item), heads);
     return 0;
 }
 

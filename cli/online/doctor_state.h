@@ -9,7 +9,7 @@
 
 struct state_heads {
     struct objects objects; /* ConfigMaps, their metadata alone */
-    struct strmap names;    /* of State: kube_document_name() -> its ConfigMap */
+    struct strmap names;    /* of these, as a set; kube_document_name() has what a Spec's is */
 };
 void state_heads_done(struct state_heads *heads); /* also of one that is zero */
 
