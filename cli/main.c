@@ -11,7 +11,10 @@ static void hint(const struct cli *cli, struct error *error)
 {
     if (*err_hints(error->message))
         return;
-    if (error->code == ERR_FORBIDDEN)
+    if (error->code == ERR_FORBIDDEN && cli->options.all_namespaces)
+        err_hint(error, "kubectl kusion %s -n NAMESPACE, of one that you may read",
+                 cli->command->name);
+    else if (error->code == ERR_FORBIDDEN)
         err_hint(error,
                  cli->options.namespace_name ? "kubectl auth can-i --list -n %s"
                                              : "kubectl auth can-i --list",

@@ -13,7 +13,7 @@ int ask(struct cli *cli, const char *question, char **ret, struct error *error)
     if (!isatty(STDIN_FILENO)) {
         err_set(error, ERR_INVALID, "NoTerminal",
                 "standard input is no terminal, so nobody can be asked");
-        err_hint(error, "kubectl kusion %s … --yes", cli->command->name);
+        err_hint(error, "the same command with --yes");
         return ERR_INVALID;
     }
     output_flush(&cli->out);

@@ -253,6 +253,7 @@ void output_end_frame(struct output *out)
 
 void output_erase_frame(struct output *out)
 {
+    look_at_terminal(out);
     if (out->n_drawn)
         buf_printf(&out->text, "\033[%uA\r\033[J", rows_of_last(out));
     out->n_drawn = 0;

@@ -95,7 +95,7 @@ static bool look_at_kinds(struct doctor *doctor)
     if (is_served)
         tell(doctor, FINE, NULL, "the kinds Spec and Release are served (%s)", API_GROUP_VERSION);
     else
-        tell(doctor, WRONG, "kubectl apply --server-side -f crds/",
+        tell(doctor, WRONG, "install the chart (docs/install.md)",
              "the kinds Spec and Release are not served (%s): the operator is not installed",
              API_GROUP_VERSION);
     return is_served;
@@ -265,16 +265,23 @@ static void tell_groups(struct doctor *doctor, const struct group groups[GROUPS]
 {
     static const struct {
         enum finding finding;
-        const char *what, *command; /* of this program, about the first of them; NULL: LOGS */
+        const char *of_one, *of_many;
+        const char *command; /* of this program, about the first of them; NULL: LOGS */
     } texts[GROUPS] = {
-        [UNSEEN] = {WRONG, "not seen by an operator since their last change", NULL},
-        [DAMAGED] = {WRONG, "whose State is damaged or lost", "status"},
-        [STORES] = {WRONG, "wait for the store of State, or for its keys", "status"},
-        [WEBHOOKS] = {WRONG, "wait for an admission webhook that does not answer", "status"},
-        [RIGHTS] = {WRONG, "lack rights", "rbac check"},
-        [FAILED] = {WRONG, "failed", "status"},
-        [LONG_WAITS] = {NOTE, "wait for approval for more than 1h", "approve"},
-        [FIGHTS] = {NOTE, "are corrected again and again: another manager writes their fields, too",
+        [UNSEEN] = {WRONG, "was not seen by an operator since its last change",
+                    "were not seen by an operator since their last change", NULL},
+        [DAMAGED] = {WRONG, "has a State that is damaged or lost",
+                     "have a State that is damaged or lost", "status"},
+        [STORES] = {WRONG, "waits for the store of State, or for its keys",
+                    "wait for the store of State, or for its keys", "status"},
+        [WEBHOOKS] = {WRONG, "waits for an admission webhook that does not answer",
+                      "wait for an admission webhook that does not answer", "status"},
+        [RIGHTS] = {WRONG, "lacks rights", "lack rights", "rbac check"},
+        [FAILED] = {WRONG, "failed", "failed", "status"},
+        [LONG_WAITS] = {NOTE, "waits for approval for more than 1h",
+                        "wait for approval for more than 1h", "approve"},
+        [FIGHTS] = {NOTE, "is corrected again and again: another manager writes its fields, too",
+                    "are corrected again and again: another manager writes their fields, too",
                     "status"},
     };
 
@@ -288,7 +295,8 @@ static void tell_groups(struct doctor *doctor, const struct group groups[GROUPS]
                                                 object_name(first), object_namespace(first))
                                    : str_new(LOGS);
         tell(doctor, texts[i].finding, command, "%u Spec%s %s: %s", groups[i].count,
-             groups[i].count > 1 ? "s" : "", texts[i].what, groups[i].names.data);
+             groups[i].count > 1 ? "s" : "",
+             groups[i].count > 1 ? texts[i].of_many : texts[i].of_one, groups[i].names.data);
     }
 }
 
