@@ -136,7 +136,7 @@ int run_convert(struct cli *cli, struct error *error)
 {
     _cleanup_(input_done) struct input input = INPUT_INIT, schemas = INPUT_INIT;
     _cleanup_(findings_done) struct findings findings = FINDINGS_INIT;
-    struct convert_source source = {0};
+    _cleanup_(convert_source_done) struct convert_source source = {0};
     enum format format;
     int r = read_format(cli, &format, error);
 
@@ -150,6 +150,5 @@ int run_convert(struct cli *cli, struct error *error)
         r = collect(cli, &input, &schemas, &source, &findings, error);
     if (r == 0)
         r = convert(cli, format, &source, &findings, error);
-    convert_source_done(&source);
     return r;
 }

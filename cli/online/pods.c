@@ -14,7 +14,7 @@ static const struct kube_kind kube_pods = {"v1", "Pod", "pods", true};
 static char *selector_of(const struct value *attributes)
 {
     const struct value *labels = value_path(attributes, "spec", "selector", "matchLabels", NULL);
-    struct buf text = BUF_INIT;
+    _cleanup_buf_ struct buf text = BUF_INIT;
 
     if (str_equal(value_get_string(attributes, "kind"), "Job"))
         return str_printf("job-name=%s", object_name(attributes));
@@ -25,10 +25,7 @@ static char *selector_of(const struct value *attributes)
             buf_printf(&text, "%s%s=%s", text.length ? "," : "", value_member_key(labels, i, NULL),
                        label);
     }
-    if (text.length)
-        return buf_take(&text);
-    buf_done(&text);
-    return NULL;
+    return text.length ? buf_take(&text) : NULL;
 }
 
 void pods_show(struct session *session, struct output *out, const struct value *resource)

@@ -50,12 +50,11 @@ static void digest_of(const struct event_subject *subject, const char *type, con
                            type,
                            reason,
                            message};
-    struct hash *hash = hash_new();
+    _cleanup_(hash_free_p) struct hash *hash = hash_new();
 
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
         hash_add_str(hash, parts[i] ? parts[i] : "");
     hash_finish_hex(hash, ret_digest);
-    hash_free(hash);
 }
 
 /* Unique, and a subdomain: what is cut must not end in a dot or dash. */

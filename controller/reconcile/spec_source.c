@@ -179,7 +179,7 @@ void spec_sources_digest(const struct spec_sources *list, const struct run *run,
                          char ret[HASH_HEX_SIZE])
 {
     const unsigned char *key = run->context->plan_key;
-    struct hash *hash = hash_new_keyed(key, sizeof(run->context->plan_key));
+    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key, sizeof(run->context->plan_key));
 
     hash_add_str(hash, "sources");
     hash_add_str(hash, run->uid ? run->uid : "");
@@ -188,5 +188,4 @@ void spec_sources_digest(const struct spec_sources *list, const struct run *run,
         hash_add_str(hash, list->items[i].digest);
     }
     hash_finish_hex(hash, ret);
-    hash_free(hash);
 }

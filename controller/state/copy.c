@@ -168,7 +168,7 @@ static int list_all(struct copy *copy, const struct state_side *side, struct nam
 
 static int remove_rest(struct copy *copy, struct error *error)
 {
-    struct names there = NAMES_INIT;
+    _cleanup_(names_done) struct names there = NAMES_INIT;
     int r = list_all(copy, copy->to, &there, error);
 
     for (size_t i = 0; i < there.count && r >= 0; i++) {
@@ -181,7 +181,6 @@ static int remove_rest(struct copy *copy, struct error *error)
         if (r < 0)
             about(copy->to, &problem, error);
     }
-    names_done(&there);
     return r;
 }
 
@@ -280,14 +279,13 @@ static int check_source(const struct side *from, struct error *error)
 
 static int check_empty(struct copy *copy, const struct side *to, struct error *error)
 {
-    struct names there = NAMES_INIT;
+    _cleanup_(names_done) struct names there = NAMES_INIT;
     int r = list_all(copy, to->of, &there, error);
 
     if (r >= 0 && there.count)
         r = err_set(error, ERR_INVALID, REFUSED,
                     "%s is not empty: it has %zu documents, and no identity", to->of->place,
                     there.count);
-    names_done(&there);
     return r;
 }
 

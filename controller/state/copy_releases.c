@@ -81,9 +81,9 @@ int copy_releases(const struct state_side *from, const struct state_side *to,
                   const struct store_call *call, const struct names *names, size_t *count,
                   struct error *error)
 {
-    struct names releases = NAMES_INIT;
-    struct strmap seen = STRMAP_INIT;
-    struct arena arena = ARENA_INIT;
+    _cleanup_(names_done) struct names releases = NAMES_INIT;
+    _cleanup_(strmap_done) struct strmap seen = STRMAP_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     int r =
         from->has_releases ? names_list(&releases, from->store, DOCUMENT_RELEASE, call, error) : 0;
 
@@ -97,8 +97,5 @@ int copy_releases(const struct state_side *from, const struct state_side *to,
         strmap_put(&seen, key, key);
         r = copy_of_spec(from, to, &name->spec, call, count, error);
     }
-    strmap_done(&seen);
-    arena_done(&arena);
-    names_done(&releases);
     return r;
 }

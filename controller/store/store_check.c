@@ -154,8 +154,8 @@ static int advance(struct store_check *check, struct store_file *file,
 
 static int step(struct store_check *check, struct error *error)
 {
-    struct store_identity identity = {0};
-    struct claim_object object = {0};
+    _cleanup_(store_identity_done) struct store_identity identity = {0};
+    _cleanup_(claim_object_done) struct claim_object object = {0};
     struct store_file *file = NULL;
     int r = read_identity(check, &file, &identity, error);
 
@@ -164,8 +164,6 @@ static int step(struct store_check *check, struct error *error)
     if (r >= 0)
         r = advance(check, file, &identity, &object, error);
     check->config.store->ops->close(file);
-    claim_object_done(&object);
-    store_identity_done(&identity);
     return r;
 }
 
@@ -204,7 +202,7 @@ static int compare(struct store_check *check, const struct store_identity *ident
                    struct error *error)
 {
     const struct store_places places = places_of(check);
-    struct claim_object object = {0};
+    _cleanup_(claim_object_done) struct claim_object object = {0};
     struct error why = {0};
     int r = claim_read(check->config.client, check->config.namespace_name, &object, &why);
 
@@ -214,21 +212,19 @@ static int compare(struct store_check *check, const struct store_identity *ident
         r = 0; /* who cannot be asked says nothing */
     if (r >= 0)
         check->ours = identity->term;
-    claim_object_done(&object);
     return r;
 }
 
 /* With the lock. */
 static void look(struct store_check *check)
 {
-    struct store_identity identity = {0};
+    _cleanup_(store_identity_done) struct store_identity identity = {0};
     struct error problem = {0};
     int r = read_identity(check, NULL, &identity, NULL);
 
     if (r >= 0 && (identity.moved_to || !store_term_equal(&identity.term, &check->ours)) &&
         compare(check, &identity, &problem) < 0)
         conclude(check, problem.code, &problem);
-    store_identity_done(&identity);
 }
 
 /* With the lock. */

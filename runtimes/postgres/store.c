@@ -330,8 +330,6 @@ static void store_free(struct store *base)
 {
     struct postgres_store *store = (struct postgres_store *)base;
 
-    if (!store)
-        return;
     postgres_pool_free(store->pool);
     postgres_place_done(&store->place);
     free(store);

@@ -201,7 +201,7 @@ static int s3_create(struct objects *objects, const char *key, const struct buf 
     struct s3_objects *s3 = s3_of(objects);
     _cleanup_free_ char *path = object_path(s3, key);
     const struct exchange put = {"PUT", path, "", bytes, true, true, 0};
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     struct s3_error said;
     int r = exchange(s3, &put, call, &response, error);
 
@@ -213,7 +213,6 @@ static int s3_create(struct objects *objects, const char *key, const struct buf 
         else
             r = refused(s3, "PUT", key, &response, &said, error);
     }
-    http_response_done(&response);
     return r;
 }
 
@@ -223,7 +222,7 @@ static int s3_get(struct objects *objects, const char *key, struct buf *ret,
     struct s3_objects *s3 = s3_of(objects);
     _cleanup_free_ char *path = object_path(s3, key);
     const struct exchange get = {"GET", path, "", NULL, false, false, OBJECT_BYTES};
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     struct s3_error said;
     int r = exchange(s3, &get, call, &response, error);
 
@@ -239,7 +238,6 @@ static int s3_get(struct objects *objects, const char *key, struct buf *ret,
         else
             r = refused(s3, "GET", key, &response, &said, error);
     }
-    http_response_done(&response);
     return r;
 }
 
@@ -249,7 +247,7 @@ static int s3_delete(struct objects *objects, const char *key, const struct stor
     struct s3_objects *s3 = s3_of(objects);
     _cleanup_free_ char *path = object_path(s3, key);
     const struct exchange delete = {"DELETE", path, "", NULL, false, true, 0};
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     struct s3_error said;
     int r = exchange(s3, &delete, call, &response, error);
 
@@ -258,7 +256,6 @@ static int s3_delete(struct objects *objects, const char *key, const struct stor
         if (response.status != 404 || !str_equal(said.code, "NoSuchKey"))
             r = refused(s3, "DELETE", key, &response, &said, error);
     }
-    http_response_done(&response);
     return r;
 }
 
@@ -283,7 +280,7 @@ static int list_page(struct s3_objects *s3, const char *prefix, objects_on_key *
     _cleanup_free_ char *whole = str_printf("%s%s", strip, prefix);
     _cleanup_free_ char *query = list_query(whole, *next);
     const struct exchange get = {"GET", s3->list_path, query, NULL, false, false, LIST_BYTES};
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     struct s3_error said;
     int r = exchange(s3, &get, call, &response, error);
 
@@ -293,7 +290,6 @@ static int list_page(struct s3_objects *s3, const char *prefix, objects_on_key *
         s3_error_read(&response.body, &said);
         r = refused(s3, "LIST", prefix, &response, &said, error);
     }
-    http_response_done(&response);
     return r;
 }
 
@@ -313,8 +309,6 @@ static void s3_free(struct objects *objects)
 {
     struct s3_objects *s3 = s3_of(objects);
 
-    if (!s3)
-        return;
     remote_done(&s3->remote);
     s3_credentials_done(&s3->credentials);
     free(s3->bucket);

@@ -7,17 +7,14 @@ const struct value *identity_read(const struct resource_type *type, const struct
 {
     const struct identity_schema *schema = provider_identity(type->instance->provider, type->name);
     _cleanup_message_ Tfplugin__IdentityData *data = NULL;
-    const struct value *json = NULL;
+    _cleanup_value_ const struct value *json = NULL;
 
     if (schema && identity->length)
         data = tfplugin__identity_data__unpack(NULL, identity->length, (uint8_t *)identity->data);
     if (data && data->identity_data && data->identity_data->msgpack.len)
         tf_decode(data->identity_data->msgpack.data, data->identity_data->msgpack.len, schema->type,
                   TF_PLAIN, &json, NULL);
-    if (value_is(json, VALUE_OBJECT))
-        return json;
-    value_unref(json);
-    return NULL;
+    return value_is(json, VALUE_OBJECT) ? TAKE(json) : NULL;
 }
 
 /* False: it is not of the schema. */

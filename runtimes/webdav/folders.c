@@ -22,12 +22,11 @@ static int lock(struct webdav_objects *webdav, const char *folder, const struct 
         .body_length = sizeof(wanted) - 1,
         .field = "Lock-Token",
         .is_change = true};
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     int r = webdav_send(webdav, &exchange, call, &response, error);
 
     if (r == 0 && response.status == 200)
         *ret = TAKE(response.fields[0]);
-    http_response_done(&response);
     return r;
 }
 
