@@ -173,14 +173,13 @@ static struct event *wait_for_event(struct event_recorder *recorder)
 {
     struct event *event;
 
-    pthread_mutex_lock(&recorder->lock);
+    LOCKED(&recorder->lock);
     while (!(event = event_queue_pop(&recorder->queue)) && !recorder->is_stopping)
         recorder->clock->wait(recorder->clock, &recorder->changed, &recorder->lock, CLOCK_FOREVER);
     if (!event) {
         recorder->is_ended = true;
         pthread_cond_broadcast(&recorder->changed);
     }
-    pthread_mutex_unlock(&recorder->lock);
     return event;
 }
 

@@ -314,11 +314,10 @@ void finder_stop(struct finder *finder)
     if (!finder)
         return;
     cancel_fire(finder->cancel, "Shutdown");
-    pthread_mutex_lock(&finder->lock);
+    LOCKED(&finder->lock);
     finder->stopping = true;
     while (finder->threads)
         system_clock.wait(&system_clock, &finder->changed, &finder->lock, CLOCK_FOREVER);
-    pthread_mutex_unlock(&finder->lock);
 }
 
 void finder_free(struct finder *finder)

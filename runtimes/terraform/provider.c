@@ -266,11 +266,10 @@ static void learn_identities(struct provider *provider, struct plugin *plugin,
     _cleanup_message_ Tfplugin__GetIdentitiesResponse *answer = NULL;
     int r = plugin_call(plugin, PLUGIN_GET_IDENTITIES, &request.base, call, &answer, NULL, NULL);
 
-    pthread_mutex_lock(&provider->lock);
+    LOCKED(&provider->lock);
     for (size_t i = 0; r >= 0 && i < answer->n_identity_schemas; i++)
         keep_identity(provider, answer->identity_schemas[i]);
     provider->knows_identities = provider->knows_identities || r >= 0 || r == ERR_UNSUPPORTED;
-    pthread_mutex_unlock(&provider->lock);
 }
 
 /* ---- For others ---- */
