@@ -1,7 +1,5 @@
 #include "cli/convert/convert.h"
 
-#include <string.h>
-
 #include "cli/convert/candidate.h"
 #include "cli/convert/clean.h"
 #include "engine/base/mem.h"

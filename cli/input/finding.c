@@ -1,7 +1,6 @@
 #include "cli/input/finding.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

@@ -1,5 +1,4 @@
 /* convert: from one format to another, on standard output. */
-#include <string.h>
 
 #include "cli/convert/parts.h"
 #include "cli/offline/offline.h"

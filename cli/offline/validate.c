@@ -1,5 +1,4 @@
 /* validate: what is wrong with files, without a cluster. */
-#include <string.h>
 
 #include "cli/check/check.h"
 #include "cli/frame/output.h"

@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "cli/online/names.h"
 #include "cli/online/online.h"

@@ -1,5 +1,4 @@
 /* reconcile, suspend and resume: small changes of a Spec that it is at once asked for. */
-#include <string.h>
 
 #include "cli/online/follow.h"
 #include "cli/online/gitops.h"

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "controller/reconcile/source_text.h"
 #include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

@@ -1,6 +1,5 @@
 #include "engine/plan/steps.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/base/arena.h"

@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "engine/state/ledger_private.h"
 #include "engine/store/names.h"

@@ -1,7 +1,5 @@
 #include "runtimes/chain/store.h"
 
-#include <string.h>
-
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/chain/private.h"

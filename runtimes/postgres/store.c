@@ -1,7 +1,5 @@
 #include "runtimes/postgres/store.h"
 
-#include <string.h>
-
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

@@ -1,5 +1,4 @@
 /* All documents of a sealed store: which keys they need, and writing them anew. seal.h. */
-#include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

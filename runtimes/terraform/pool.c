@@ -1,6 +1,5 @@
 #include "runtimes/terraform/pool.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "engine/base/mem.h"

@@ -8,7 +8,6 @@
 #include "engine/base/utf8.h"
 #include "engine/threads/locked.h"
 #include "engine/value/json.h"
-#include "runtimes/terraform/plugin/diagnostics.h"
 
 /* Bytes of all schemas of a provider that is small. */
 #define SMALL_SCHEMAS (1u << 20)

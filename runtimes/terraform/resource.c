@@ -1,7 +1,6 @@
 #include "runtimes/terraform/resource.h"
 
 #include "engine/base/str.h"
-#include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/values/msgpack.h"
 
 /* Where attributes are in a Spec. */

@@ -1,5 +1,4 @@
 /* Folders that are empty: private.h. */
-#include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

@@ -3,7 +3,6 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/escape.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/webdav/private.h"
 
