@@ -1,10 +1,10 @@
 /* validate: what is wrong with files, without a cluster. */
 
+#include "cli/offline/validate.h"
 #include "cli/check/check.h"
 #include "cli/frame/output.h"
 #include "cli/input/finding.h"
 #include "cli/offline/read.h"
-#include "cli/offline/validate.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
 
