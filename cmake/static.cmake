@@ -17,6 +17,14 @@ macro(find_yajl)
     endif()
 endmacro()
 
+# PkgConfig::LUA. Its archive needs libm, which the shared library names itself.
+macro(find_lua)
+    pkg_check_modules(LUA REQUIRED IMPORTED_TARGET lua5.4)
+    if(KUSION_STATIC)
+        target_link_libraries(PkgConfig::LUA INTERFACE m)
+    endif()
+endmacro()
+
 # bin/PROGRAM.map has the archives that have become parts of the program: hack/notice.
 function(link_statically program)
     if(KUSION_STATIC)

@@ -35,6 +35,7 @@ int output_init(struct output *out, int fd, const char *color, struct error *err
 
     *out = (struct output){.fd = fd};
     buf_init(&out->text, TEXT_BYTES);
+    buf_init(&out->widths, 0);
     look_at_terminal(out);
     /* https://no-color.org: a variable that is there and not empty. */
     out->has_colors =
@@ -52,6 +53,7 @@ void output_done(struct output *out)
 {
     output_flush(out);
     buf_done(&out->text);
+    buf_done(&out->widths);
 }
 
 void output_flush(struct output *out)
@@ -139,6 +141,22 @@ void output_tab(struct output *out, size_t column)
         add_shown(out, " ");
 }
 
+/* With the cursor below them. */
+static unsigned lines_with_room(const struct output *out)
+{
+    return out->rows > 2 ? out->rows - 1 : 1;
+}
+
+static void end_line_of_frame(struct output *out)
+{
+    unsigned width = (unsigned)out->column + out->is_cut;
+
+    buf_add_str(&out->text, "\033[K\n");
+    buf_add(&out->widths, &width, sizeof(width));
+    if (out->n_lines + 2 == lines_with_room(out))
+        out->last_at = out->text.length;
+}
+
 void output_end(struct output *out)
 {
     /* Blanks at the end of a line are not seen, and are in the way where lines are compared. */
@@ -147,8 +165,9 @@ void output_end(struct output *out)
         out->column--;
     }
     if (out->is_frame)
-        buf_add_str(&out->text, "\033[K");
-    buf_add_char(&out->text, '\n');
+        end_line_of_frame(out);
+    else
+        buf_add_char(&out->text, '\n');
     out->column = 0;
     out->is_cut = false;
     out->n_lines++;
@@ -192,18 +211,39 @@ void output_json(struct output *out, const struct value *value, bool is_pretty)
 
 /* ---- Frames ---- */
 
+/* Of the last frame, which a terminal that has become narrower has wrapped. */
+static unsigned rows_of_last(const struct output *out)
+{
+    const unsigned *widths = (const unsigned *)(const void *)out->widths.data;
+    unsigned rows = 0;
+
+    for (unsigned i = 0; i < out->n_drawn; i++)
+        rows += widths[i] > out->columns ? (widths[i] + out->columns - 1) / out->columns : 1;
+    return rows;
+}
+
 void output_begin_frame(struct output *out)
 {
     look_at_terminal(out);
     output_flush(out);
     out->is_frame = out->is_terminal;
-    out->n_lines = 0;
     if (out->is_frame && out->n_drawn)
-        buf_printf(&out->text, "\033[%uA\r", out->n_drawn);
+        buf_printf(&out->text, "\033[%uA\r", rows_of_last(out));
+    buf_reset(&out->widths);
+    out->n_lines = 0;
+    out->last_at = out->text.length;
 }
 
 void output_end_frame(struct output *out)
 {
+    unsigned room = lines_with_room(out), more = out->n_lines - room + 1;
+
+    if (out->is_frame && out->n_lines > room) {
+        out->text.length = out->last_at;
+        out->n_lines = room - 1;
+        out->widths.length = out->n_lines * sizeof(unsigned);
+        output_line(out, "… and %u more", more);
+    }
     if (out->is_frame)
         buf_add_str(&out->text, "\033[J");
     out->n_drawn = out->is_frame ? out->n_lines : 0;
@@ -214,7 +254,7 @@ void output_end_frame(struct output *out)
 void output_erase_frame(struct output *out)
 {
     if (out->n_drawn)
-        buf_printf(&out->text, "\033[%uA\r\033[J", out->n_drawn);
+        buf_printf(&out->text, "\033[%uA\r\033[J", rows_of_last(out));
     out->n_drawn = 0;
 }
 

@@ -8,7 +8,8 @@
  * sequences, and only output_end() ends a line.
  *
  * On a terminal, a frame is drawn in the place of the one before, its lines cut at the terminal's
- * width. Elsewhere frames do not exist: callers print a line for each change (output.is_terminal).
+ * width, and no more of them than the terminal has: what has scrolled away cannot be drawn again.
+ * Elsewhere frames do not exist: callers print a line for each change (output.is_terminal).
  *
  * Not thread-safe.
  */
@@ -34,6 +35,8 @@ struct output {
     bool is_cut;            /* that line is at its end already */
     bool is_frame;
     unsigned n_lines, n_drawn; /* of this frame, and of the last one */
+    size_t last_at;            /* in text: the last line of this frame that has room */
+    struct buf widths;         /* of the lines of the last frame, in columns; unsigned each */
 };
 
 /* color: auto, always, never; NULL: auto. ERR_INVALID InvalidOption. */

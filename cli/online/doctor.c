@@ -1,6 +1,7 @@
 /* doctor: what is wrong between here and the objects of Specs, with the command that helps. */
 #include <string.h>
 
+#include "cli/online/doctor_state.h"
 #include "cli/online/hidden.h"
 #include "cli/online/names.h"
 #include "cli/online/objects.h"
@@ -144,6 +145,7 @@ struct doctor {
     struct output *out;
     unsigned n_wrong;
     int64_t now;
+    struct objects leases; /* of operators */
 };
 
 static void PRINTF_LIKE(4, 5)
@@ -255,9 +257,9 @@ static void look_at_lease(struct doctor *doctor, const struct value *lease)
 
 static void look_at_operator(struct doctor *doctor)
 {
-    _cleanup_(objects_done) struct objects leases = {0};
+    const struct objects *leases = &doctor->leases;
     struct error error = {0};
-    int r = find_leases(doctor, &leases, &error);
+    int r = find_leases(doctor, &doctor->leases, &error);
 
     if (r == ERR_FORBIDDEN)
         tell(doctor, NOTE, NULL,
@@ -266,11 +268,11 @@ static void look_at_operator(struct doctor *doctor)
              OPERATOR);
     else if (r < 0)
         tell(doctor, WRONG, NULL, "the operator's Lease: %s", error.message);
-    else if (!leases.count)
+    else if (!leases->count)
         tell(doctor, WRONG, "kubectl get pods -A -l app.kubernetes.io/name=kusion-operator",
              "there is no Lease of an operator (%s)", LEASE);
-    for (size_t i = 0; i < leases.count; i++)
-        look_at_lease(doctor, leases.items[i]);
+    for (size_t i = 0; i < leases->count; i++)
+        look_at_lease(doctor, leases->items[i]);
 }
 
 static void look_at_account(struct doctor *doctor, const struct value *deployment)
@@ -409,6 +411,34 @@ static void tell_groups(struct doctor *doctor, const struct group groups[GROUPS]
     }
 }
 
+/* After the list of Specs, for what is made has its State first. Who may not list ConfigMaps in the
+ * namespaces of the operators is told nothing, nor is it told of State in other stores. */
+static void look_at_state(struct doctor *doctor, const struct objects *specs)
+{
+    _cleanup_(state_heads_done) struct state_heads heads = {0};
+    struct group lost = {.names = BUF_INIT};
+    int r = doctor->leases.count ? 0 : ERR_NOT_FOUND;
+
+    for (size_t i = 0; r == 0 && i < doctor->leases.count; i++) {
+        const char *place = object_namespace(doctor->leases.items[i]);
+
+        r = state_heads_add(doctor->session, place, &heads, NULL);
+        if (r == ERR_NOT_FOUND)
+            tell(
+                doctor, WRONG, "docs/state.md#a-store-that-is-not-the-one",
+                "the operator in %s has no record of its store: the ConfigMap kusion-store is gone",
+                place);
+    }
+    for (size_t i = 0; r == 0 && i < specs->count; i++)
+        if (state_is_lost(&heads, specs->items[i]))
+            group_add(&lost, specs->items[i]);
+    if (lost.count)
+        tell(doctor, WRONG, "kubectl kusion explain StateLost",
+             "the State of %u Spec%s is lost: %s", lost.count, lost.count > 1 ? "s" : "",
+             lost.names.data);
+    buf_done(&lost.names);
+}
+
 static void look_at_specs(struct doctor *doctor)
 {
     const char *place = doctor->session->cli->options.namespace_name;
@@ -433,6 +463,7 @@ static void look_at_specs(struct doctor *doctor)
     for (size_t i = 0; i < specs.count; i++)
         sort_into(doctor, specs.items[i], groups);
     tell_groups(doctor, groups);
+    look_at_state(doctor, &specs);
     tell(doctor, FINE, NULL,
          specs.count == 1 ? "%zu Spec looked at, in %s%s" : "%zu Specs looked at, in %s%s",
          specs.count, place ? "the namespace " : "all namespaces", place ? place : "");
@@ -483,5 +514,6 @@ int run_doctor(struct cli *cli, struct error *error)
         look_at_specs(&doctor);
         look_at_secrets(&doctor);
     }
+    objects_done(&doctor.leases);
     return doctor.n_wrong ? EXIT_ERROR : EXIT_DONE;
 }

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "engine/base/duration.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 
@@ -80,13 +81,18 @@ char *age_since(int64_t time, int64_t now)
     return str_printf("%lldd", (long long)seconds / 86400);
 }
 
-char *took_text(int64_t ms)
+char *took_text(const char *duration)
 {
-    int64_t seconds = ms / 1000;
+    int64_t ms = duration ? duration_parse(duration) : -1;
+    long long seconds = ms / 1000;
 
+    if (ms < 0)
+        return str_new("");
+    if (ms < 1000)
+        return str_printf("%lldms", (long long)ms);
     if (ms < 60000)
-        return str_printf("%lld.%llds", (long long)seconds, (long long)(ms % 1000) / 100);
+        return str_printf("%lld.%llds", seconds, (long long)ms % 1000 / 100);
     if (ms < 3600000)
-        return str_printf("%lldm%02llds", (long long)seconds / 60, (long long)seconds % 60);
-    return str_printf("%lldh%02lldm", (long long)seconds / 3600, (long long)seconds / 60 % 60);
+        return str_printf("%lldm%02llds", seconds / 60, seconds % 60);
+    return str_printf("%lldh%02lldm", seconds / 3600, seconds / 60 % 60);
 }

@@ -17,7 +17,8 @@ int64_t time_of(const char *text);
 
 /* "45s", "12m", "3h", "5d", as kubectl writes ages; "?" of a time that is 0. */
 char *age_since(int64_t time, int64_t now);
-/* "0.1s", "20.3s", "5m02s", "1h03m". */
-char *took_text(int64_t ms);
+/* Of a duration as a Release has it: "28ms", "20.3s", "5m02s", "1h03m"; "" of NULL and of what is
+ * none. free(). */
+char *took_text(const char *duration);
 
 #endif

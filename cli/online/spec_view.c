@@ -90,11 +90,13 @@ static size_t name_width(const struct rows *rows)
 
 static void show_row(struct output *out, const struct row *row, size_t width)
 {
+    _cleanup_free_ char *took = took_text(row->state == ROW_DONE ? row->duration : NULL);
+
     output_add(out, "  ");
     output_paint(out, row_style(row), "%s ", row_mark(row));
     output_add(out, "%s", row->name);
     output_tab(out, 4 + width + 2);
-    output_add(out, "%6s", row->duration && row->state == ROW_DONE ? row->duration : "");
+    output_add(out, "%6s", took);
     if (row->text && *row->text)
         output_paint(out, row->state == ROW_FAILED ? STYLE_BAD : STYLE_PLAIN, "  %s", row->text);
     output_end(out);

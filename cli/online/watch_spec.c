@@ -132,6 +132,7 @@ static void line_of_row(struct watcher *watcher, const struct value *spec, const
 {
     _cleanup_free_ char *text =
         str_printf("%s %s %s", row_mark(row), row->outcome ? row->outcome : "", row->text);
+    _cleanup_free_ char *took = took_text(row->state == ROW_DONE ? row->duration : NULL);
 
     if (!is_news(watcher, row->id, text))
         return;
@@ -142,8 +143,8 @@ static void line_of_row(struct watcher *watcher, const struct value *spec, const
     output_add(watcher->out, "  ");
     output_paint(watcher->out, row_style(row), "%s ", row_mark(row));
     output_add(watcher->out, "%s", row->name);
-    if (row->state == ROW_DONE && row->duration)
-        output_add(watcher->out, "  %s", row->duration);
+    if (*took)
+        output_add(watcher->out, "  %s", took);
     output_line(watcher->out, "  %s", row->text);
 }
 

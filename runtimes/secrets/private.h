@@ -53,8 +53,9 @@ struct secret_store {
     struct secret_server login_server, server;
     pthread_mutex_t lock; /* of the login */
     struct secret_login login;
-    int64_t logged_in_at; /* ms, monotonic; 0: not */
-    struct error failed;  /* of the last login */
+    unsigned login_number;  /* of that login; 0: there is none yet */
+    int64_t was_no_help_at; /* ms, monotonic: when a new login was refused as the one before */
+    struct error failed;    /* of the last login */
     int64_t failed_at;
 };
 

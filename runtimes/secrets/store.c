@@ -11,8 +11,9 @@
 #include "runtimes/secrets/cache.h"
 #include "runtimes/secrets/private.h"
 
-/* ms after which a login that the store refuses is made anew: its token has run out. */
-#define LOGIN_TIME 30000
+/* ms for which a refusal is the account's, and not that of a login that has ended: a new one did
+ * not help. */
+#define NO_HELP_TIME 30000
 /* ms for which nobody tries to log in again after that failed. */
 #define LOGIN_PAUSE 2000
 
@@ -119,8 +120,7 @@ void secret_store_free(struct secret_store *store)
 /* ---- Logging in ---- */
 
 /* Under the lock: one login at a time, and the others wait for it. */
-static int log_in(struct secret_store *store, const struct secret_call *call, int64_t now,
-                  struct error *error)
+static int log_in(struct secret_store *store, const struct secret_call *call, struct error *error)
 {
     const struct secret_provider *provider = store->provider;
     const char *audience = secret_auth(store, "audience");
@@ -137,32 +137,34 @@ static int log_in(struct secret_store *store, const struct secret_call *call, in
     }
     login_done(&store->login);
     store->login = login;
-    store->logged_in_at = now;
+    store->login_number++;
     return 0;
 }
 
-static void copy_login(const struct secret_login *from, struct secret_login *to)
-{
-    to->id = str_new(from->id);
-    to->key = str_new(from->key);
-    to->token = str_new(from->token);
-}
+/* A login as one request uses it. */
+struct used_login {
+    struct secret_login login;
+    unsigned number;
+    bool is_new; /* made for this request; or the provider has none */
+};
 
-/* refused_at: when the login that was refused was made; 0: none was. */
-static int get_login(struct secret_store *store, const struct secret_call *call, int64_t refused_at,
-                     struct secret_login *ret, int64_t *ret_made_at, struct error *error)
+/* refused: the number of the login that was refused; 0: none was. */
+static int get_login(struct secret_store *store, const struct secret_call *call, unsigned refused,
+                     struct used_login *ret, struct error *error)
 {
     int64_t now = system_clock.monotonic(&system_clock);
     struct error problem = {0};
     int r = 0;
 
+    ret->is_new = true;
     if (!store->provider->audience)
         return 0;
     LOCKED(&store->lock);
     if (store->failed.code && now - store->failed_at < LOGIN_PAUSE)
         return err_copy(error, &store->failed);
-    if (!store->logged_in_at || store->logged_in_at == refused_at)
-        r = log_in(store, call, now, &problem);
+    ret->is_new = store->login_number == refused;
+    if (ret->is_new)
+        r = log_in(store, call, &problem);
     store->failed = (struct error){0};
     if (r < 0 && r != ERR_CANCELLED) {
         store->failed = problem;
@@ -170,9 +172,23 @@ static int get_login(struct secret_store *store, const struct secret_call *call,
     }
     if (r < 0)
         return err_copy(error, &problem);
-    copy_login(&store->login, ret);
-    *ret_made_at = store->logged_in_at;
+    ret->login.id = str_new(store->login.id);
+    ret->login.key = str_new(store->login.key);
+    ret->login.token = str_new(store->login.token);
+    ret->number = store->login_number;
     return 0;
+}
+
+/* Whether another login may help where this one was refused: it may have ended. */
+static bool may_help(struct secret_store *store, const struct used_login *used, bool is_second)
+{
+    int64_t now = system_clock.monotonic(&system_clock);
+    LOCKED(&store->lock);
+
+    if (is_second)
+        store->was_no_help_at = now;
+    return !used->is_new && !is_second &&
+           (!store->was_no_help_at || now - store->was_no_help_at >= NO_HELP_TIME);
 }
 
 /* ---- For providers ---- */
@@ -208,22 +224,20 @@ typedef int asking(struct secret_store *store, const struct secret_login *login,
 static int ask(struct secret_store *store, const struct secret_ref *ref,
                const struct secret_call *call, asking *fn, void *ret, struct error *error)
 {
-    int64_t refused_at = 0, made_at = 0, now;
-    int r;
+    unsigned refused = 0;
 
     for (;;) {
-        struct secret_login login = {0};
+        struct used_login used = {0};
         struct error problem = {0};
+        int r = get_login(store, call, refused, &used, error);
 
-        r = get_login(store, call, refused_at, &login, &made_at, error);
         if (r < 0)
             return r;
-        r = fn(store, &login, ref, call, ret, &problem);
-        login_done(&login);
-        now = system_clock.monotonic(&system_clock);
-        if (r != ERR_FORBIDDEN || refused_at || now - made_at < LOGIN_TIME)
+        r = fn(store, &used.login, ref, call, ret, &problem);
+        login_done(&used.login);
+        if (r != ERR_FORBIDDEN || !may_help(store, &used, refused > 0))
             return r < 0 ? err_copy(error, &problem) : r;
-        refused_at = made_at;
+        refused = used.number;
     }
 }
 

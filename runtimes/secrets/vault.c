@@ -106,18 +106,33 @@ static char *path_of(const struct secret_store *store, const struct secret_ref *
     return buf_take(&path);
 }
 
+/* A new mount of version 2, and one that was of version 1, make themselves ready for versions. That
+ * has no status of its own. */
+static bool is_upgrading(const struct value *answer)
+{
+    const char *said = value_string(value_at(value_get(answer, "errors"), 0));
+
+    return said && str_has_prefix(said, "Upgrading from non-versioned to versioned data");
+}
+
 static int ask(struct secret_store *store, const struct secret_login *login, const char *path,
                const struct secret_ref *ref, const struct secret_call *call,
                const struct value **ret, struct error *error)
 {
     _cleanup_(secret_headers_done) struct secret_headers headers = {0};
     _cleanup_free_ char *what = str_printf("reading the secret \"%s\"", ref->name);
+    int r;
 
     secret_headers_add(&headers, "X-Vault-Token", login->token);
     secret_headers_add(&headers, "X-Vault-Request", "true");
-    return secret_ask(&store->server,
-                      &(struct secret_request){.method = "GET", .path = path, .headers = &headers},
-                      call, what, ret, NULL, error);
+    r = secret_ask(&store->server,
+                   &(struct secret_request){.method = "GET", .path = path, .headers = &headers},
+                   call, what, ret, NULL, error);
+    if (r == ERR_INVALID && is_upgrading(*ret))
+        return err_set(error, ERR_UNAVAILABLE, SECRET_UNAVAILABLE,
+                       "%s: %s makes this mount ready for versions, and answers soon", what,
+                       store->server.host);
+    return r;
 }
 
 static char *version_text(const struct value *version)

@@ -2,6 +2,7 @@
 
 import pytest
 import yaml
+from kusion_e2e.controller import STATE
 
 OPERATOR = """
 apiVersion: apps/v1
@@ -79,6 +80,20 @@ def test_secrets_that_a_killed_preview_left_are_told(shell):
             f"   -> kubectl delete secret left -n {shell.namespace}\n") in said, said
     shell.type("kubectl delete secret left").must()
     assert "left by a preview" not in shell.type(f"kubectl kusion doctor -n {shell.namespace}").must()
+
+
+def test_lost_state_is_told_before_the_spec_says_so(shell):
+    shell.type("kubectl kusion apply -f web.yaml && kubectl kusion wait web --for ready").must()
+    of_state = (f"kubectl get configmaps -n {STATE} -l api.kusion.io/document=state -o json | jq '.items[] | "
+                f"""select(.metadata.annotations["api.kusion.io/spec-namespace"] == "{shell.namespace}")'""")
+    shell.type(f"{of_state} > state.json && kubectl delete -f state.json").must()
+    try:
+        said = shell.type(f"kubectl kusion doctor -n {shell.namespace}").must(code=1)
+        assert f"✗ the State of 1 Spec is lost: {shell.namespace}/web   -> kubectl kusion explain StateLost\n" in said, said
+        assert "True" in shell.type("kubectl kusion status").must()
+    finally:
+        shell.type("kubectl create -f state.json").must()
+    assert "State" not in shell.type(f"kubectl kusion doctor -n {shell.namespace}").must()
 
 
 def test_all_that_failed_are_tried_again(shell):

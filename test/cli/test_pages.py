@@ -49,7 +49,7 @@ def test_readme(reader):
         reader.write("manifests/web.yaml", MANIFEST % ("web", color))
         [commands] = reader.blocks("README.md")
         convert, preview, apply, rollback = commands.splitlines()
-        reader.must("\n".join((convert, preview, apply)).replace("--name web", "--name web --service-account default"))
+        reader.must("\n".join((convert, preview, apply)))
     assert '"green" -> "blue"' in reader.must(rollback)
 
 

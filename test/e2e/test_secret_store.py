@@ -10,7 +10,7 @@ import pytest
 
 from kusion_e2e.approved import Approved
 from kusion_e2e.controller import STATE, Controller
-from kusion_e2e.real_vault import vault_of
+from kusion_e2e.real_vault import PROGRAM, vault_of
 from kusion_e2e.releases import preview
 from kusion_e2e.rights import account
 from kusion_e2e.specs import Spec, config_map, resource
@@ -37,7 +37,7 @@ def operator(state_namespace, vault):
 def team(operator, vault, tenant):
     """A tenant whose account may read all of the store, which works."""
     vault.allow(tenant, account(tenant))
-    vault.broken, vault.quotes, vault.may_look = None, False, True
+    vault.broken, vault.quotes, vault.may_look, vault.upgrading = None, False, True, False
     vault.requests.clear()
     yield tenant
 
@@ -144,13 +144,17 @@ def test_rotation_is_seen_by_the_version_alone(spec, vault):
 
 
 def test_without_the_right_to_look_it_is_read(spec, vault):
-    vault.put("secret/nolook", password="hunter-first")
+    keys = "abcdefgh"
+    vault.put("secret/nolook", **dict.fromkeys(keys, "hunter-first"))
     vault.may_look = False
-    spec.apply([secret(spec.namespace, stringData={"p": "ref://nolook/password"})],
+    logins = len(vault.seen_tokens)
+    spec.apply([secret(spec.namespace, stringData={key: f"ref://nolook/{key}" for key in keys})],
                secretStore=vault.store(spec.namespace), interval="1s")
     spec.wait("True")
-    vault.put("secret/nolook", password="hunter-second")
-    eventually(lambda: data_of(spec) == {"p": "hunter-second"})
+    vault.put("secret/nolook", **dict.fromkeys(keys, "hunter-second"))
+    eventually(lambda: data_of(spec) == dict.fromkeys(keys, "hunter-second"))
+    looks = eventually(lambda: len(vault.reads("metadata")) >= 3 * len(keys) and len(vault.reads("metadata")))
+    assert 2 * (len(vault.seen_tokens) - logins) < looks  # not one for each that was refused
     spec.delete()
 
 
@@ -170,6 +174,31 @@ def test_a_store_that_is_down_holds_only_what_needs_it(spec, vault):
     vault.broken = 503  # and deletion needs none
     spec.delete()
     assert "hunter" not in open_text_of_events(spec)
+
+
+@pytest.mark.skipif(bool(PROGRAM), reason="is over before anybody could ask")
+def test_a_mount_that_makes_itself_ready_is_asked_again(spec, vault):
+    vault.put("secret/upgraded", password="hunter-upgraded")
+    vault.upgrading = True
+    spec.apply([secret(spec.namespace, stringData={"p": "ref://upgraded/password"})],
+               secretStore=vault.store(spec.namespace), timeout="1m")
+    eventually(lambda: "makes this mount ready" in (spec.condition() or {}).get("message", ""))
+    vault.upgrading = False
+    spec.wait("True")
+    assert data_of(spec) == {"p": "hunter-upgraded"}
+    spec.delete()
+
+
+def test_a_login_that_ends_at_once_is_made_anew(spec, vault):
+    vault.put("secret/used", **{name: f"hunter-{name}" for name in "abc"})
+    vault.allow(spec.namespace, account(spec.namespace), token_num_uses=1)
+    logins = len(vault.seen_tokens)
+    spec.apply([secret(spec.namespace, stringData={name: f"ref://used/{name}" for name in "abc"})],
+               secretStore=vault.store(spec.namespace))
+    spec.wait("True")
+    assert data_of(spec) == {name: f"hunter-{name}" for name in "abc"}
+    assert len(vault.seen_tokens) == logins + 3
+    spec.delete()
 
 
 def open_text_of_events(spec):

@@ -154,7 +154,9 @@ def test_variables_are_those_of_the_tree():
 
 def test_the_provider_of_the_page_is_the_example():
     program = (ROOT / "examples/provider/terraform-provider-host").read_text()
-    assert f"```python\n{program}```" in (ROOT / "docs/providers-of-your-own.md").read_text()
+    page = (ROOT / "docs/providers-of-your-own.md").read_text()
+    assert f"You write forty lines, and the imports:\n\n```python\n{program}```" in page
+    assert len(re.findall(r"^(?!import |from |#!|\"\"\").+$", program, re.MULTILINE)) == 40
 
 
 def test_each_alert_has_a_runbook():

@@ -150,3 +150,19 @@ def test_of_a_map_without_archives_no_notice_is_made(tmp_path):
     done = subprocess.run([ROOT / "hack/notice", tmp_path / "tool.map", tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 1 and "names no archive" in done.stderr
     assert not (tmp_path / "NOTICE").exists()
+
+
+def test_archives_of_the_cli_have_all_that_they_need(tmp_path):
+    """Libraries of which there are only archives do not name what they need themselves. The whole of each is linked, in
+    the order that CMake has, so that nothing of this tree has to be compiled."""
+    curl = subprocess.run([ROOT / "hack/libcurl"], check=True, capture_output=True, text=True).stdout.strip()
+    subprocess.run(["cmake", "--preset", "cli", "-B", tmp_path, f"-DKUSION_LIBCURL={curl}"], cwd=ROOT, check=True,
+                   capture_output=True)
+    commands = subprocess.run(["ninja", "-C", tmp_path, "-t", "commands", "kubectl-kusion"], check=True,
+                              capture_output=True, text=True).stdout.splitlines()
+    libraries = [one for one in commands[-1].split() if one.startswith("-l") or one[0] == "/" and one.endswith(".a")]
+    assert any("libcurl" in one for one in libraries) and not any(".so" in one for one in commands[-1].split()), commands[-1]
+    (tmp_path / "main.c").write_text("int main(void) { return 0; }\n")
+    said = subprocess.run(["cc", "-static-pie", tmp_path / "main.c", "-o", tmp_path / "main", "-Wl,--whole-archive",
+                           *libraries, "-Wl,--no-whole-archive"], capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stderr

@@ -16,18 +16,21 @@ REVIEWS = "/apis/authentication.k8s.io/v1/tokenreviews"
 
 
 class Vault:
-    """`roles` maps a role to the user that may take it, and the paths that it may read."""
+    """`roles` maps a role to the user that may take it, the paths that it may read, and the uses of its tokens (0: any
+    number)."""
 
     def __init__(self, cluster):
         self.api, self.lock = Api(cluster.kubeconfig), threading.Lock()  # its requests come one at a time
         self.roles = {}
         self.tokens = {}
+        self.uses = {}          # of a token that may be used so many times more
         self.kv = {}            # "secret/db" -> [{...} or None (deleted)]
         self.requests = []      # (method, path, role or None)
         self.seen_tokens = []   # tokens of accounts that came
         self.broken = None      # a status, with which all reads are answered
         self.quotes = False     # errors quote the value
         self.may_look = True    # the right to read metadata
+        self.upgrading = False  # as a mount that is new, or was of version 1
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.server.daemon_threads = True
         self.address = f"http://127.0.0.1:{self.server.server_address[1]}"
@@ -44,8 +47,8 @@ class Vault:
         self.kv.setdefault(path, []).append(data)
         return len(self.kv[path])
 
-    def allow(self, role, user, *paths):
-        self.roles[role] = (user, paths)
+    def allow(self, role, user, *paths, token_num_uses=0):
+        self.roles[role] = (user, paths, token_num_uses)
 
     def reads(self, kind="data"):
         return [path for method, path, _ in self.requests if method == "GET" and f"/{kind}/" in path]
@@ -67,17 +70,23 @@ class Vault:
     def log_in(self, body):
         asked = json.loads(body)
         self.seen_tokens.append(asked["jwt"])
-        user, paths = self.roles.get(asked["role"], (None, ()))
+        user, paths, uses = self.roles.get(asked["role"], (None, (), 0))
         if user is None:
             return 400, {"errors": [f"invalid role name {asked['role']!r}"]}
         if self.user_of(asked["jwt"]) != user:
             return 403, {"errors": ["permission denied"]}
         token = f"hvs.{secrets.token_hex(16)}"
         self.tokens[token] = (asked["role"], paths)
+        if uses:
+            self.uses[token] = uses
         return 200, {"auth": {"client_token": token, "lease_duration": 600}}
 
     def get(self, path, query, token):
         role, paths = self.tokens.get(token, (None, ()))
+        if token in self.uses:
+            self.uses[token] -= 1
+            if not self.uses[token]:
+                del self.uses[token], self.tokens[token]
         mount, _, rest = path.removeprefix("/v1/").partition("/")
         kind, _, name = rest.partition("/")
         key = f"{mount}/{name}"
@@ -85,6 +94,9 @@ class Vault:
         quoted = json.dumps(versions[-1]) if self.quotes and versions else "down"
         if self.broken:
             return self.broken, {"errors": [quoted]}
+        if self.upgrading:
+            return 400, {"errors": ["Upgrading from non-versioned to versioned data. This backend will be unavailable "
+                                    "for a brief period and will resume service shortly."]}
         if role is None or (paths and key not in paths) or (kind == "metadata" and not self.may_look):
             return 403, {"errors": [f"1 error occurred:\n\t* permission denied {quoted}"]}
         if not versions:

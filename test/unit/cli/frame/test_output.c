@@ -1,5 +1,9 @@
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
 
 #include "cli/frame/table.h"
 #include "cli/frame/width.h"
@@ -93,6 +97,96 @@ static void a_frame_is_cut_at_the_terminal(void)
                "");
 }
 
+struct terminal {
+    struct output out;
+    int keyboard, screen; /* ours, and that of the program */
+};
+
+static void terminal_resize(struct terminal *terminal, unsigned short columns, unsigned short rows)
+{
+    EXPECT_INT(
+        ioctl(terminal->keyboard, TIOCSWINSZ, &(struct winsize){.ws_col = columns, .ws_row = rows}),
+        0, "");
+}
+
+static void terminal_init(struct terminal *terminal, unsigned short columns, unsigned short rows)
+{
+    struct termios raw;
+
+    terminal->keyboard = posix_openpt(O_RDWR | O_NOCTTY);
+    grantpt(terminal->keyboard);
+    unlockpt(terminal->keyboard);
+    terminal->screen = open(ptsname(terminal->keyboard), O_RDWR | O_NOCTTY);
+    tcgetattr(terminal->screen, &raw);
+    cfmakeraw(&raw);
+    tcsetattr(terminal->screen, TCSANOW, &raw);
+    terminal_resize(terminal, columns, rows);
+    output_init(&terminal->out, terminal->screen, "never", NULL);
+}
+
+/* What was written since the last time; free(). */
+static char *terminal_read(struct terminal *terminal)
+{
+    char text[4096];
+    ssize_t n = read(terminal->keyboard, text, sizeof(text));
+
+    return str_new_n(text, n > 0 ? (size_t)n : 0);
+}
+
+static void terminal_done(struct terminal *terminal)
+{
+    output_done(&terminal->out);
+    close(terminal->screen);
+    close(terminal->keyboard);
+}
+
+static char *drawn(struct terminal *terminal, unsigned lines)
+{
+    output_begin_frame(&terminal->out);
+    for (unsigned i = 0; i < lines; i++)
+        output_line(&terminal->out, "line number %u", i);
+    output_end_frame(&terminal->out);
+    return terminal_read(terminal);
+}
+
+static void a_frame_has_no_more_lines_than_the_terminal(void)
+{
+    static const struct {
+        unsigned lines;
+        const char *text;
+    } rows[] = {
+        {3, "line number 0\033[K\nline number 1\033[K\nline number 2\033[K\n\033[J"},
+        {4, "\033[3A\rline number 0\033[K\nline number 1\033[K\n… and 2 more\033[K\n\033[J"},
+        {9, "\033[3A\rline number 0\033[K\nline number 1\033[K\n… and 7 more\033[K\n\033[J"},
+        {1, "\033[3A\rline number 0\033[K\n\033[J"},
+    };
+    struct terminal terminal;
+
+    terminal_init(&terminal, 40, 4);
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text = drawn(&terminal, rows[i].lines);
+
+        EXPECT_STR(text, rows[i].text, "");
+    }
+    terminal_done(&terminal);
+}
+
+static void what_a_narrower_terminal_wrapped_is_drawn_over(void)
+{
+    _cleanup_free_ char *first = NULL, *second = NULL, *third = NULL;
+    struct terminal terminal;
+
+    terminal_init(&terminal, 40, 10);
+    first = drawn(&terminal, 2);
+    terminal_resize(&terminal, 10, 10); /* a line of 13 columns has two rows now */
+    second = drawn(&terminal, 1);
+    EXPECT_STR(second, "\033[4A\rline numb…\033[K\n\033[J", "");
+    terminal_resize(&terminal, 40, 10);
+    third = drawn(&terminal, 1);
+    EXPECT_STR(third, "\033[1A\rline number 0\033[K\n\033[J", "");
+    terminal_done(&terminal);
+}
+
 static void columns_are_in_line(void)
 {
     _cleanup_free_ char *all = NULL;
@@ -125,4 +219,6 @@ static void widths_are_those_of_terminals(void)
 
 SUITE(cli_output, TEST(text_of_others_is_harmless), TEST(only_styles_write_escapes),
       TEST(a_line_of_a_mebibyte_is_printed_whole), TEST(a_frame_is_cut_at_the_terminal),
-      TEST(columns_are_in_line), TEST(widths_are_those_of_terminals))
+      TEST(a_frame_has_no_more_lines_than_the_terminal),
+      TEST(what_a_narrower_terminal_wrapped_is_drawn_over), TEST(columns_are_in_line),
+      TEST(widths_are_those_of_terminals))

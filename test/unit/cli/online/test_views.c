@@ -63,6 +63,20 @@ static void ages_are_kubectls(void)
     EXPECT_INT(time_of("2026-01-01T00:00:00.123456Z"), timestamp_parse("2026-01-01T00:00:00Z"), "");
 }
 
+static void times_are_short(void)
+{
+    static const struct {
+        const char *duration, *text;
+    } rows[] = {{NULL, ""},         {"soon", ""},         {"0ms", "0ms"},       {"999ms", "999ms"},
+                {"1486ms", "1.4s"}, {"59999ms", "59.9s"}, {"62000ms", "1m02s"}, {"3660s", "1h01m"}};
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_free_ char *text = took_text(rows[i].duration);
+
+        EXPECT_STR(text, rows[i].text, "");
+    }
+}
+
 /* ---- Standing ---- */
 
 #define NOW "2026-01-01T00:10:00Z"
@@ -394,7 +408,7 @@ static void what_to_do_next_is_of_this_program(void)
                "");
 }
 
-SUITE(cli_views, TEST(ids_are_shortened), TEST(ages_are_kubectls),
+SUITE(cli_views, TEST(ids_are_shortened), TEST(ages_are_kubectls), TEST(times_are_short),
       TEST(specs_stand_as_their_conditions_say), TEST(a_change_that_nobody_saw_is_told),
       TEST(rows_say_what_each_waits_for), TEST(rows_say_by_what_each_waits),
       TEST(rows_are_of_health_checks_too), TEST(rows_of_failures_say_why), TEST(plans_are_shown),

@@ -3,6 +3,7 @@
 
 #include "engine/base/str.h"
 #include "runtimes/s3/private.h"
+#include "test/unit/engine/sweep.h"
 #include "test/unit/runtimes/chain/chain_races.h"
 #include "test/unit/suite.h"
 
@@ -53,7 +54,7 @@ static void is_refused(void)
 
 static void check_races(struct chain_server *server)
 {
-    chain_races_run(server, 200);
+    chain_races_run(server, sweep_times(1000));
 }
 
 static void loses_nothing_between_two_processes(void)
@@ -63,7 +64,7 @@ static void loses_nothing_between_two_processes(void)
 
 static void check_kills(struct chain_server *server)
 {
-    chain_races_run_killed(server, FOLDER, 300);
+    chain_races_run_killed(server, FOLDER, sweep_times(300));
 }
 
 static void loses_nothing_when_killed(void)
@@ -73,7 +74,7 @@ static void loses_nothing_when_killed(void)
 
 static void check_cuts(struct chain_server *server)
 {
-    chain_races_run_cut(server, 100);
+    chain_races_run_cut(server, sweep_times(200));
 }
 
 static void loses_nothing_when_cut(void)
@@ -83,7 +84,7 @@ static void loses_nothing_when_cut(void)
 
 static void check_answers(struct chain_server *server)
 {
-    chain_races_run_faulty(server, 100);
+    chain_races_run_faulty(server, sweep_times(150));
 }
 
 static void loses_nothing_by_answers(void)

@@ -8,6 +8,7 @@
 
 #include "engine/base/str.h"
 #include "runtimes/webdav/private.h"
+#include "test/unit/engine/sweep.h"
 #include "test/unit/runtimes/chain/chain_races.h"
 #include "test/unit/suite.h"
 
@@ -64,7 +65,7 @@ static void is_refused(void)
 
 static void check_races(struct chain_server *server)
 {
-    chain_races_run(server, 200);
+    chain_races_run(server, sweep_times(1000));
 }
 
 static void loses_nothing_between_two_processes(void)
@@ -81,14 +82,14 @@ static void loses_nothing_when_killed(void)
 
         if (!chain_server_find(servers[i], webdav_objects_new, &server))
             continue;
-        chain_races_run_killed(&server, folders[i], 300);
+        chain_races_run_killed(&server, folders[i], sweep_times(300));
         chain_server_done(&server);
     }
 }
 
 static void check_cuts(struct chain_server *server)
 {
-    chain_races_run_cut(server, 200);
+    chain_races_run_cut(server, sweep_times(200));
 }
 
 static void loses_nothing_when_cut(void)
@@ -98,7 +99,7 @@ static void loses_nothing_when_cut(void)
 
 static void check_answers(struct chain_server *server)
 {
-    chain_races_run_faulty(server, 100);
+    chain_races_run_faulty(server, sweep_times(150));
 }
 
 static void loses_nothing_by_answers(void)
