@@ -40,7 +40,7 @@ static int run(struct cli *cli, struct error *error)
 
 int main(int argc, char **argv)
 {
-    struct cli cli = {.commands = cli_commands, .n_commands = n_cli_commands};
+    _cleanup_(cli_done) struct cli cli = {.commands = cli_commands, .n_commands = n_cli_commands};
     struct error error = {0};
     int r;
 
@@ -54,6 +54,5 @@ int main(int argc, char **argv)
         cli_show_error(&cli, &error);
         r = r == ERR_TIMEOUT ? EXIT_TIMED_OUT : EXIT_ERROR;
     }
-    cli_done(&cli);
     return r;
 }

@@ -94,7 +94,7 @@ static int look(const struct connection *connection, struct cancel *stop, struct
 int check_run(const struct flags *flags, struct cancel *stop, struct buf *ret_text,
               struct error *error)
 {
-    struct connection connection = {0};
+    _cleanup_(connection_done) struct connection connection = {0};
     struct outage outage;
     int r;
 
@@ -106,7 +106,6 @@ int check_run(const struct flags *flags, struct cancel *stop, struct buf *ret_te
         r = connection_try(&connection, &outage, stop, error);
     if (r >= 0)
         r = look(&connection, stop, ret_text, error);
-    connection_done(&connection);
     outage_done(&outage);
     return r;
 }

@@ -1,6 +1,5 @@
 #include "controller/flags.h"
 
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -85,7 +85,8 @@ static int view(const struct command *command, const char *verb, const struct st
 static int run_view(const struct command *command, const char *verb, struct error *error)
 {
     const char *place = command->flags.state_backend;
-    struct connection connection = {.flags = &command->flags, .is_typed = true};
+    _cleanup_(connection_done) struct connection connection = {.flags = &command->flags,
+                                                               .is_typed = true};
     _cleanup_buf_ struct buf text = BUF_INIT;
     struct place store = {0};
     bool needs_cluster = false;
@@ -103,7 +104,6 @@ static int run_view(const struct command *command, const char *verb, struct erro
     if (text.length)
         fputs(text.data, stdout);
     close_place(&store);
-    connection_done(&connection);
     return r;
 }
 
@@ -117,8 +117,8 @@ typedef int alone(const struct command *command, const struct connection *connec
 static int refuse_if_held(const struct flags *flags, struct cancel *stop, struct error *error)
 {
     struct flags without = *flags;
-    struct connection connection = {.is_typed = true};
-    struct leadership *leadership = NULL;
+    _cleanup_(connection_done) struct connection connection = {.is_typed = true};
+    _cleanup_(leadership_free_p) struct leadership *leadership = NULL;
     int r;
 
     without.leader_elect = false;
@@ -131,8 +131,6 @@ static int refuse_if_held(const struct flags *flags, struct cancel *stop, struct
         r = leadership_take(leadership, stop, error);
     if (r == ERR_CONFLICT)
         err_wrap(error, "stop the operator before (kubectl scale --replicas=0)");
-    leadership_free(leadership);
-    connection_done(&connection);
     return r;
 }
 
@@ -199,9 +197,9 @@ static int rekey(const struct command *command, const struct connection *connect
 static int run_alone(const struct command *command, alone *fn, struct error *error)
 {
     struct flags flags = command->flags;
-    struct cancel *stop = cancel_new(NULL);
-    struct connection connection = {.is_typed = true};
-    struct leadership *leadership = NULL;
+    _cleanup_(cancel_free_p) struct cancel *stop = cancel_new(NULL);
+    _cleanup_(connection_done) struct connection connection = {.is_typed = true};
+    _cleanup_(leadership_free_p) struct leadership *leadership = NULL;
     int r = refuse_if_held(&flags, stop, error);
 
     flags.leader_elect = true;
@@ -218,9 +216,6 @@ static int run_alone(const struct command *command, alone *fn, struct error *err
 
         r = fn(command, &connection, &call, error);
     }
-    leadership_free(leadership);
-    connection_done(&connection);
-    cancel_free(stop);
     return r;
 }
 
@@ -278,7 +273,7 @@ static int take_word(struct command *command, char **argv, int argc, int *at, st
 
 static int parse(int argc, char **argv, struct command *ret, struct error *error)
 {
-    char **rest = NEW_ARRAY(char *, (size_t)argc + 1);
+    _cleanup_free_ char **rest = NEW_ARRAY(char *, (size_t)argc + 1);
     int count = 0, r = 0;
 
     rest[count++] = argv[0];
@@ -289,7 +284,6 @@ static int parse(int argc, char **argv, struct command *ret, struct error *error
     }
     if (r >= 0)
         r = flags_parse(count, rest, &ret->flags, error);
-    free(rest);
     return r;
 }
 

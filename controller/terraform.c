@@ -1,7 +1,6 @@
 #include "controller/terraform.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>

@@ -187,26 +187,24 @@ static size_t index_in_cycle(const struct subject *subject, const char *message)
 
 static void check_graph(struct subject *subject, const struct spec *spec)
 {
-    struct spec_graph graph = {0};
+    _cleanup_(spec_graph_done) struct spec_graph graph = {0};
     struct error error = {0};
 
     if (spec_graph_make(spec, &graph, &error) < 0)
         tell(subject, SEVERITY_ERROR, error.reason, NULL, index_in_cycle(subject, error.message),
              error.message);
-    spec_graph_done(&graph);
 }
 
 static void check_engine(struct subject *subject)
 {
     _cleanup_(problems_done) struct problems problems = PROBLEMS_INIT;
-    struct spec *spec = NULL;
+    _cleanup_(spec_free_p) struct spec *spec = NULL;
     struct error error = {0};
 
     if (spec_parse(subject->spec, &spec_graph_options, &spec, &problems, &error) < 0)
         tell_problems(subject, &problems);
     else
         check_graph(subject, spec);
-    spec_free(spec);
 }
 
 static void check_secrets(struct subject *subject)

@@ -2,7 +2,6 @@
 
 #include <regex.h>
 #include <stdint.h>
-#include <string.h>
 
 #include "engine/base/similar.h"
 #include "engine/base/str.h"

@@ -52,11 +52,12 @@ static void add_own(const struct spec *spec, struct spec_graph *graph)
 /* What the runtime knows of kinds. */
 static uint16_t *add_relations(const struct spec *spec, struct spec_graph *graph)
 {
-    struct runtime_target *targets = NEW_ARRAY(struct runtime_target, spec->n_resources + 1);
-    uint32_t *indices = NEW_ARRAY(uint32_t, spec->n_resources + 1);
+    _cleanup_free_ struct runtime_target *targets =
+        NEW_ARRAY(struct runtime_target, spec->n_resources + 1);
+    _cleanup_free_ uint32_t *indices = NEW_ARRAY(uint32_t, spec->n_resources + 1);
     uint16_t *ranks = NEW_ARRAY(uint16_t, spec->n_resources + 1);
     const struct runtime_scope scope = {0};
-    struct relations relations = RELATIONS_INIT;
+    _cleanup_(relations_done) struct relations relations = RELATIONS_INIT;
     uint32_t n = 0;
 
     for (uint32_t i = 0; i < spec->n_resources; i++)
@@ -72,9 +73,6 @@ static uint16_t *add_relations(const struct spec *spec, struct spec_graph *graph
                  EDGE_KIND);
     for (uint32_t i = 0; i < n; i++)
         ranks[indices[i]] = relations.ranks[i];
-    relations_done(&relations);
-    free(targets);
-    free(indices);
     return ranks;
 }
 

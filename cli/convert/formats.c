@@ -1,8 +1,6 @@
 /* From a Spec to what other tools read, and what is lost on the way. */
-#include <string.h>
 
 #include "cli/convert/candidate.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/spec/moved.h"
 #include "engine/spec/not_created.h"

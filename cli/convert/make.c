@@ -1,7 +1,5 @@
 #include "cli/convert/convert.h"
 
-#include <string.h>
-
 #include "cli/convert/candidate.h"
 #include "cli/convert/clean.h"
 #include "engine/base/mem.h"
@@ -485,8 +483,7 @@ int convert_make(struct convert_source *source, const struct convert_options *op
                  struct conversion *ret, struct findings *findings, struct error *error)
 {
     const struct convert_head *head = source->n_heads ? &source->heads[0] : NULL;
-    struct maker maker = {.source = source, .findings = findings};
-    int r;
+    _cleanup_(maker_done) struct maker maker = {.source = source, .findings = findings};
 
     *ret = (struct conversion){0};
     if (source->n_heads > 1) {
@@ -514,9 +511,7 @@ int convert_make(struct convert_source *source, const struct convert_options *op
     annotations_check(&maker.all);
     unsupported_check(&maker.all, source, options->is_checked);
     order_take(&maker.all, options->order);
-    r = finish(&maker, options, head ? head->fields : NULL, ret, error);
-    maker_done(&maker);
-    return r;
+    return finish(&maker, options, head ? head->fields : NULL, ret, error);
 }
 
 void conversion_done(struct conversion *conversion)

@@ -1,5 +1,4 @@
 /* What an object mounts or names, by its kind: what has to be there before it. */
-#include <string.h>
 
 #include "cli/convert/candidate.h"
 #include "engine/base/str.h"

@@ -331,7 +331,7 @@ static bool *find_needed(const struct candidates *all, const struct group *group
  */
 static struct candidate *find_gate(const struct candidates *all, const struct group *group)
 {
-    bool *needed = find_needed(all, group);
+    _cleanup_free_ bool *needed = find_needed(all, group);
     struct candidate *gate = NULL;
 
     for (size_t i = group->count; !gate && i > 0; i--) {
@@ -341,7 +341,6 @@ static struct candidate *find_gate(const struct candidates *all, const struct gr
             !object_ref_is_definition(&candidate->ref))
             gate = candidate;
     }
-    free(needed);
     return gate;
 }
 
@@ -369,7 +368,7 @@ static void take_edge(const struct candidates *all, const struct group *before,
 
 static void take_groups(const struct candidates *all)
 {
-    struct candidate **due = NEW_ARRAY(struct candidate *, all->count + 1);
+    _cleanup_free_ struct candidate **due = NEW_ARRAY(struct candidate *, all->count + 1);
     struct group before = {0}, group;
     size_t n = 0;
 
@@ -385,7 +384,6 @@ static void take_groups(const struct candidates *all)
         if (before.count)
             take_edge(all, &before, &group);
     }
-    free(due);
 }
 
 static void drop_taken(struct candidate *candidate)

@@ -34,12 +34,11 @@ static size_t choose_part(const char *id, size_t n)
 
 static size_t size_of(const struct value *value)
 {
-    struct buf text = BUF_INIT;
+    _cleanup_buf_ struct buf text = BUF_INIT;
     size_t length;
 
     json_write(&text, value, JSON_COMPACT);
     length = text.length;
-    buf_done(&text);
     return length;
 }
 

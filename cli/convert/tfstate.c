@@ -97,7 +97,7 @@ static void name_instance(struct instance *in)
     struct arena *arena = &in->reader->source->arena;
     const char *module = value_get_string(in->resource, "module");
     _cleanup_free_ char *key = key_text(value_get(in->value, "index_key"));
-    struct buf name = BUF_INIT;
+    _cleanup_buf_ struct buf name = BUF_INIT;
 
     for (const char *at = or_empty(module); *at; at++) {
         if (str_has_prefix(at, "module.") && (at == module || at[-1] == '.'))
@@ -116,7 +116,6 @@ static void name_instance(struct instance *in)
     in->name = arena_str(arena, name.data);
     in->id = arena_printf(arena, "%s:%s:%s:%s", in->namespace_name, in->provider,
                           or_empty(value_get_string(in->resource, "type")), in->name);
-    buf_done(&name);
 }
 
 /* As Terraform writes it. free(); NULL: the id says it. */

@@ -1,5 +1,4 @@
 /* What a Kusion spec may have, and the operator does not support, or does not know. */
-#include <string.h>
 
 #include "cli/convert/candidate.h"
 #include "engine/base/str.h"

@@ -60,7 +60,7 @@ static size_t column_width(const struct table *table, size_t column)
 
 void table_write(const struct table *table, struct output *out)
 {
-    size_t *starts = NEW_ARRAY(size_t, table->columns + 1);
+    _cleanup_free_ size_t *starts = NEW_ARRAY(size_t, table->columns + 1);
 
     for (size_t i = 0; i < table->columns; i++)
         starts[i + 1] = starts[i] + column_width(table, i) + GAP;
@@ -73,5 +73,4 @@ void table_write(const struct table *table, struct output *out)
         if ((i + 1) % table->columns == 0)
             output_end(out);
     }
-    free(starts);
 }

@@ -1,7 +1,6 @@
 #include "cli/input/finding.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -94,14 +93,13 @@ static void take(struct findings *findings, const struct request *request, struc
 /* requests: n, all of one document. */
 static void look_up(struct findings *findings, const struct request *requests, size_t n)
 {
-    struct place_wanted *wanted = NEW_ARRAY(struct place_wanted, n);
+    _cleanup_free_ struct place_wanted *wanted = NEW_ARRAY(struct place_wanted, n);
 
     for (size_t i = 0; i < n; i++)
         wanted[i].path = requests[i].path;
     input_find(requests[0].document, wanted, n);
     for (size_t i = 0; i < n; i++)
         take(findings, &requests[i], wanted[i].mark);
-    free(wanted);
 }
 
 /* Documents are in one array, in the order of the input. */

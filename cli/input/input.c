@@ -141,7 +141,7 @@ static const char *line_at(const char *text, size_t *line, size_t wanted)
 static int add_yaml(struct input *input, const char *file, const char *text, size_t length,
                     struct error *error)
 {
-    const struct value **values = NULL;
+    _cleanup_free_ const struct value **values = NULL;
     _cleanup_free_ size_t *lines = NULL;
     size_t count = 0, line = 1;
     const char *end = text + length;
@@ -161,7 +161,6 @@ static int add_yaml(struct input *input, const char *file, const char *text, siz
                                                      .length = (size_t)(end - text),
                                                      .start = {line, 1}});
     }
-    free(values);
     return 0;
 }
 

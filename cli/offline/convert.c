@@ -1,5 +1,4 @@
 /* convert: from one format to another, on standard output. */
-#include <string.h>
 
 #include "cli/convert/parts.h"
 #include "cli/offline/offline.h"
@@ -136,7 +135,7 @@ int run_convert(struct cli *cli, struct error *error)
 {
     _cleanup_(input_done) struct input input = INPUT_INIT, schemas = INPUT_INIT;
     _cleanup_(findings_done) struct findings findings = FINDINGS_INIT;
-    struct convert_source source = {0};
+    _cleanup_(convert_source_done) struct convert_source source = {0};
     enum format format;
     int r = read_format(cli, &format, error);
 
@@ -150,6 +149,5 @@ int run_convert(struct cli *cli, struct error *error)
         r = collect(cli, &input, &schemas, &source, &findings, error);
     if (r == 0)
         r = convert(cli, format, &source, &findings, error);
-    convert_source_done(&source);
     return r;
 }

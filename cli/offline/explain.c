@@ -1,6 +1,5 @@
 /* explain: what a condition or a reason means, from docs/troubleshooting.md and docs/reasons.md as
  * they were at build time. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -35,7 +35,7 @@ static void make_labels(struct view *view)
 {
     struct strmap seen = STRMAP_INIT;
     size_t n = view->spec->n_resources;
-    size_t *first = NEW_ARRAY(size_t, n + 1);
+    _cleanup_free_ size_t *first = NEW_ARRAY(size_t, n + 1);
 
     view->labels = NEW_ARRAY(char *, n + 1);
     for (size_t i = 0; i < n; i++) {
@@ -60,13 +60,12 @@ static void make_labels(struct view *view)
                 view->labels[both[k]] = str_new(view->spec->resources[both[k]].id);
             }
         }
-    free(first);
 }
 
 static void show_with_dependencies(struct view *view, uint32_t node)
 {
     const struct graph *graph = view->graph->graph;
-    uint32_t *stack = NEW_ARRAY(uint32_t, graph->n_nodes + 1);
+    _cleanup_free_ uint32_t *stack = NEW_ARRAY(uint32_t, graph->n_nodes + 1);
     size_t n = 0;
 
     view->is_shown[node] = true;
@@ -80,7 +79,6 @@ static void show_with_dependencies(struct view *view, uint32_t node)
                 stack[n++] = graph->dependencies[i];
             }
     }
-    free(stack);
 }
 
 static int choose_nodes(struct view *view, const char *to, struct error *error)
@@ -364,8 +362,8 @@ static int show(struct cli *cli, const struct spec *spec, const struct spec_grap
 int graph_show(struct cli *cli, const struct value *spec, struct error *error)
 {
     _cleanup_(problems_done) struct problems problems = PROBLEMS_INIT;
-    struct spec_graph graph = {0};
-    struct spec *parsed = NULL;
+    _cleanup_(spec_graph_done) struct spec_graph graph = {0};
+    _cleanup_(spec_free_p) struct spec *parsed = NULL;
     int r = spec_parse(spec, &spec_graph_options, &parsed, &problems, error);
 
     if (r == 0)
@@ -374,7 +372,5 @@ int graph_show(struct cli *cli, const struct value *spec, struct error *error)
         r = show(cli, parsed, &graph, error);
     else
         err_hint(error, "kubectl kusion validate -f FILE");
-    spec_graph_done(&graph);
-    spec_free(parsed);
     return r;
 }

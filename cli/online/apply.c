@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "cli/frame/ask.h"
 #include "cli/online/gitops.h"

@@ -136,17 +136,10 @@ static int send_verdict(struct session *session, const struct value *release, en
                          value_path(release, "metadata", "uid", NULL), "spec", "rejected", 1,
                          "reason", reason, "approvedBy", user);
 
-    return session_do(
+    return object_patch(
         session,
-        &(struct kube_request){
-            .method = "PATCH",
-            .ref = {&kube_releases, object_namespace(release), object_name(release), NULL},
-            .body = body,
-            .content_type = KUBE_MERGE_PATCH,
-            .field_manager = "kubectl-kusion",
-            .idempotent = true,
-        },
-        NULL, error);
+        (struct kube_ref){&kube_releases, object_namespace(release), object_name(release), NULL},
+        body, NULL, error);
 }
 
 /* What the person says to the plan on the page. */

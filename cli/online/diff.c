@@ -1,5 +1,5 @@
-#include <string.h>
 
+#include "engine/plan/diff.h"
 #include "cli/online/names.h"
 #include "cli/online/online.h"
 #include "cli/online/plan_view.h"
@@ -7,7 +7,6 @@
 #include "cli/online/revisions.h"
 #include "engine/base/str.h"
 #include "engine/base/strmap.h"
-#include "engine/plan/diff.h"
 
 /* ---- Two revisions ---- */
 

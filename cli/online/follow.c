@@ -6,6 +6,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/threads/condition.h"
+#include "engine/threads/locked.h"
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/group.h"
 
@@ -78,7 +79,7 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
     struct part *part = arg;
     struct follow *follow = part->follow;
 
-    pthread_mutex_lock(&follow->lock);
+    LOCKED(&follow->lock);
     if (event == KUBE_WATCH_UPSERT)
         put(&part->objects, object);
     else if (event == KUBE_WATCH_DELETED)
@@ -90,7 +91,6 @@ static void on_event(void *arg, enum kube_watch_event event, const struct value 
     part->is_failing = event == KUBE_WATCH_ERROR;
     follow->is_changed = true;
     pthread_cond_broadcast(&follow->changes);
-    pthread_mutex_unlock(&follow->lock);
 }
 
 /* ---- Lifetime ---- */
@@ -223,7 +223,7 @@ static int await(struct follow *follow, int64_t deadline, struct error *error)
     const struct part *broken = NULL;
     int r = 0;
 
-    pthread_mutex_lock(&follow->lock);
+    LOCKED(&follow->lock);
     while (!follow->is_changed || (!is_complete(follow) && !failing(follow))) {
         if (follow_now() >= deadline)
             break;
@@ -236,7 +236,6 @@ static int await(struct follow *follow, int64_t deadline, struct error *error)
         r = err_copy(error, &broken->error);
     else if (!is_complete(follow))
         r = err_set(error, ERR_TIMEOUT, "Timeout", "the API server did not answer in time");
-    pthread_mutex_unlock(&follow->lock);
     return r;
 }
 
@@ -254,10 +253,9 @@ int follow_next(struct follow *follow, int64_t deadline, struct snapshot *ret, b
     }
     if (r < 0)
         return err_copy(error, &why);
-    pthread_mutex_lock(&follow->lock);
+    LOCKED(&follow->lock);
     *ret_changed = follow->is_changed;
     follow->is_changed = false;
     take(follow, ret);
-    pthread_mutex_unlock(&follow->lock);
     return 0;
 }

@@ -103,17 +103,10 @@ void hidden_belongs_to(struct session *session, const struct hidden *hidden,
 
     if (!hidden->secret)
         return;
-    session_do(session,
-               &(struct kube_request){
-                   .method = "PATCH",
-                   .ref = {&kube_secrets, object_namespace(hidden->secret),
-                           object_name(hidden->secret), NULL},
-                   .body = body,
-                   .content_type = KUBE_MERGE_PATCH,
-                   .field_manager = "kubectl-kusion",
-                   .idempotent = true,
-               },
-               NULL, &ignored);
+    object_patch(session,
+                 (struct kube_ref){&kube_secrets, object_namespace(hidden->secret),
+                                   object_name(hidden->secret), NULL},
+                 body, NULL, &ignored);
 }
 
 void hidden_drop(struct session *session, struct hidden *hidden)

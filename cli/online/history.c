@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "cli/frame/table.h"
 #include "cli/online/names.h"

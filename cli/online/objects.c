@@ -140,6 +140,21 @@ int spec_open(struct cli *cli, struct session *session, struct target *target,
     return r == 0 ? spec_find(session, target, ret, NULL, error) : r;
 }
 
+int object_patch(struct session *session, struct kube_ref ref, const struct value *body,
+                 const struct value **ret, struct error *error)
+{
+    return session_do(session,
+                      &(struct kube_request){
+                          .method = "PATCH",
+                          .ref = ref,
+                          .body = body,
+                          .content_type = KUBE_MERGE_PATCH,
+                          .field_manager = "kubectl-kusion",
+                          .idempotent = true,
+                      },
+                      ret, error);
+}
+
 /* ---- Lists ---- */
 
 static int add_item(void *arg, const struct value *value, struct error *error)

@@ -55,6 +55,10 @@ int release_get(struct session *session, const char *namespace_name, const char 
 int object_list(struct session *session, struct kube_ref collection, struct kube_selector selector,
                 struct objects *ret, struct error *error);
 
+/* A merge patch. *ret (may be NULL): the object after it. */
+int object_patch(struct session *session, struct kube_ref ref, const struct value *body,
+                 const struct value **ret, struct error *error);
+
 /* ---- Reading them ---- */
 
 const char *object_name(const struct value *object);      /* never NULL */

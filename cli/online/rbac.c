@@ -16,12 +16,8 @@ static int look(struct cli *cli, struct session *session, struct target *target,
                 const struct value **ret, struct error *error)
 {
     _cleanup_value_ const struct value *spec = NULL;
-    int r = session_open(cli, session, error);
+    int r = spec_open(cli, session, target, &spec, error);
 
-    if (r == 0)
-        r = target_parse(session, cli->arguments[0], target, error);
-    if (r == 0)
-        r = spec_find(session, target, &spec, NULL, error);
     return r < 0 ? r
                  : preview_make(session, target, &(struct release_request){.operation = "Preview"},
                                 ret, error);

@@ -1,8 +1,9 @@
 #include "cli/online/requests.h"
 
+#include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 
-#include "cli/frame/interrupt.h"
 #include "cli/online/hidden.h"
 #include "cli/online/plan_view.h"
 #include "cli/online/rows.h"
@@ -11,6 +12,36 @@
 #include "runtimes/io/clock.h"
 #include "runtimes/kubernetes/client/group.h"
 #include "runtimes/kubernetes/client/pause.h"
+
+/* ---- Ctrl-C ---- */
+
+/* Where something is to be put in order before the end. Elsewhere it ends the process as usual. */
+
+static volatile sig_atomic_t was_interrupted;
+
+static void on_signal(int number)
+{
+    (void)number;
+    was_interrupted = 1;
+}
+
+/* From now on SIGINT and SIGTERM are remembered, instead of ending the process; the second one ends
+ * it. */
+static void interrupt_catch(void)
+{
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
+
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+/* As it was before. */
+static void interrupt_release(void)
+{
+    signal(SIGINT, SIG_DFL);
+    signal(SIGTERM, SIG_DFL);
+}
 
 #define TTL          300    /* seconds in which a Preview goes that this process left behind */
 #define TIME         120000 /* ms for a Preview */
@@ -100,7 +131,7 @@ static int await_end(struct session *session, const struct target *target,
         int64_t passed = system_clock.monotonic(&system_clock) - began;
         int r;
 
-        if (interrupt_happened())
+        if (was_interrupted)
             return err_set(error, ERR_CANCELLED, "Interrupted", "interrupted: the preview is gone");
         if (passed > (time < UNSEEN_AFTER ? time : UNSEEN_AFTER) &&
             !value_path(*release, "status", "phase", NULL))

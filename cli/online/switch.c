@@ -1,5 +1,4 @@
 /* reconcile, suspend and resume: small changes of a Spec that it is at once asked for. */
-#include <string.h>
 
 #include "cli/online/follow.h"
 #include "cli/online/gitops.h"
@@ -13,31 +12,6 @@
 #include "runtimes/kubernetes/runtime.h"
 
 #define TIME 300000 /* ms that --watch takes at most, without --timeout */
-
-static int find(struct cli *cli, struct session *session, struct target *target,
-                const struct value **ret, struct error *error)
-{
-    int r = session_open(cli, session, error);
-
-    if (r == 0)
-        r = target_parse(session, cli->arguments[0], target, error);
-    return r < 0 ? r : spec_find(session, target, ret, NULL, error);
-}
-
-static int patch(struct session *session, const struct target *target, const struct value *body,
-                 const struct value **ret, struct error *error)
-{
-    return session_do(session,
-                      &(struct kube_request){
-                          .method = "PATCH",
-                          .ref = {&kube_specs, target->namespace_name, target->name, NULL},
-                          .body = body,
-                          .content_type = KUBE_MERGE_PATCH,
-                          .field_manager = "kubectl-kusion",
-                          .idempotent = true,
-                      },
-                      ret, error);
-}
 
 static int64_t timeout_of(const struct cli *cli)
 {
@@ -92,7 +66,9 @@ static int ask(struct session *session, const struct target *target, const char 
 {
     _cleanup_value_ const struct value *body =
         value_pack("{s:{s:{s:s}}}", "metadata", "annotations", KUBE_RECONCILE_ANNOTATION, time);
-    int r = patch(session, target, body, ret, error);
+    int r = object_patch(session,
+                         (struct kube_ref){&kube_specs, target->namespace_name, target->name, NULL},
+                         body, ret, error);
 
     if (r < 0)
         return r;
@@ -107,7 +83,7 @@ static int reconcile_one(struct cli *cli, const char *time, struct error *error)
     _cleanup_(session_done) struct session session = {0};
     _cleanup_(target_done) struct target target = {0};
     _cleanup_value_ const struct value *spec = NULL, *after = NULL;
-    int r = find(cli, &session, &target, &spec, error);
+    int r = spec_open(cli, &session, &target, &spec, error);
 
     if (r == 0)
         r = ask(&session, &target, time, &after, error);
@@ -180,14 +156,16 @@ static int set_suspend(struct cli *cli, bool is_suspended, struct error *error)
     _cleanup_(session_done) struct session session = {0};
     _cleanup_(target_done) struct target target = {0};
     _cleanup_value_ const struct value *spec = NULL, *after = NULL, *body = NULL, *suspend = NULL;
-    int r = find(cli, &session, &target, &spec, error);
+    int r = spec_open(cli, &session, &target, &spec, error);
 
     if (r < 0)
         return r;
     gitops_warn(&cli->err, spec);
     suspend = is_suspended ? value_pack("b", 1) : NULL;
     body = value_pack("{s:{s:v}}", "spec", "suspend", suspend); /* null removes it */
-    r = patch(&session, &target, body, &after, error);
+    r = object_patch(&session,
+                     (struct kube_ref){&kube_specs, target.namespace_name, target.name, NULL}, body,
+                     &after, error);
     if (r < 0)
         return r;
     output_line(&cli->out, "%s/%s %s", target.namespace_name, target.name,

@@ -1,5 +1,4 @@
 /* rollback and destroy: what they would do, the request, and its withdrawal. */
-#include <string.h>
 
 #include "cli/frame/ask.h"
 #include "cli/online/gitops.h"

@@ -1,7 +1,5 @@
 #include "cli/online/watch_spec.h"
 
-#include <string.h>
-
 #include "cli/online/follow.h"
 #include "cli/online/names.h"
 #include "cli/online/spec_view.h"

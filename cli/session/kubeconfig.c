@@ -37,7 +37,7 @@ static const struct value *with_absolute_files(const struct value *body, const c
 {
     static const char *const keys[] = {"certificate-authority", "client-certificate", "client-key",
                                        "tokenFile"};
-    const struct value *at = value_ref(body);
+    _cleanup_value_ const struct value *at = value_ref(body);
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
         const struct value *next = absolute(at, keys[i], folder);
@@ -46,7 +46,6 @@ static const struct value *with_absolute_files(const struct value *body, const c
         at = next;
     }
     body = absolute_command(at, folder);
-    value_unref(at);
     return body;
 }
 

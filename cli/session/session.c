@@ -1,6 +1,5 @@
 #include "cli/session/session.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>

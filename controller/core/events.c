@@ -50,12 +50,11 @@ static void digest_of(const struct event_subject *subject, const char *type, con
                            type,
                            reason,
                            message};
-    struct hash *hash = hash_new();
+    _cleanup_(hash_free_p) struct hash *hash = hash_new();
 
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
         hash_add_str(hash, parts[i] ? parts[i] : "");
     hash_finish_hex(hash, ret_digest);
-    hash_free(hash);
 }
 
 /* Unique, and a subdomain: what is cut must not end in a dot or dash. */
@@ -174,14 +173,13 @@ static struct event *wait_for_event(struct event_recorder *recorder)
 {
     struct event *event;
 
-    pthread_mutex_lock(&recorder->lock);
+    LOCKED(&recorder->lock);
     while (!(event = event_queue_pop(&recorder->queue)) && !recorder->is_stopping)
         recorder->clock->wait(recorder->clock, &recorder->changed, &recorder->lock, CLOCK_FOREVER);
     if (!event) {
         recorder->is_ended = true;
         pthread_cond_broadcast(&recorder->changed);
     }
-    pthread_mutex_unlock(&recorder->lock);
     return event;
 }
 

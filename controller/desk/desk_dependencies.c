@@ -69,7 +69,7 @@ static void search_needs(struct search *search, const struct desk_entry *to)
 /* All that depend on it, directly or not. */
 static void wake_all_dependents(struct desk_entry *entry)
 {
-    struct search search = {0};
+    _cleanup_(search_done) struct search search = {0};
     struct need *need;
 
     search_add(&search, entry, entry);
@@ -78,7 +78,6 @@ static void wake_all_dependents(struct desk_entry *entry)
             search_add(&search, need->of, search.reached[i]);
     for (size_t i = 0; i < search.count; i++)
         wake_if_held(search.reached[i]);
-    search_done(&search);
 }
 
 /* to: it was reached. The way is found from its end. */
@@ -102,7 +101,7 @@ bool desk_find_path(struct desk *desk, const struct spec_key *from, size_t n_fro
 {
     LOCKED(&desk->lock);
     const struct desk_entry *end = desk_find(desk, DESK_SPEC, to);
-    struct search search = {0};
+    _cleanup_(search_done) struct search search = {0};
     bool is_found;
 
     *ret = (struct desk_path){0};
@@ -118,7 +117,6 @@ bool desk_find_path(struct desk *desk, const struct spec_key *from, size_t n_fro
     is_found = strmap_get(&search.from, end->key);
     if (is_found)
         write_path(&search, end, ret);
-    search_done(&search);
     return is_found;
 }
 
@@ -144,7 +142,7 @@ static bool are_equal(const struct desk_entry *entry, const struct desk_needs *n
 
 void desk_drop_needs(struct desk_entry *entry)
 {
-    struct need *needs = TAKE(entry->needs);
+    _cleanup_free_ struct need *needs = TAKE(entry->needs);
     size_t count = entry->n_needs;
 
     entry->n_needs = 0;
@@ -154,7 +152,6 @@ void desk_drop_needs(struct desk_entry *entry)
         if (needs[i].on != entry)
             desk_tidy(needs[i].on);
     }
-    free(needs);
 }
 
 static void set_needs(struct desk_entry *entry, const struct desk_needs *needs)
@@ -269,7 +266,7 @@ void desk_dependents_of(struct desk *desk, const struct spec_key *spec, struct d
 {
     LOCKED(&desk->lock);
     struct desk_entry *entry = desk_find(desk, DESK_SPEC, spec);
-    struct search needed = {0};
+    _cleanup_(search_done) struct search needed = {0};
     const struct need *need;
 
     *ret = (struct desk_dependents){.is_complete = are_all_read(desk, spec->namespace_name)};
@@ -280,7 +277,6 @@ void desk_dependents_of(struct desk *desk, const struct spec_key *spec, struct d
     LIST_FOREACH(need, &entry->needed_by, of_on)
         if (need->of->is_listed && !strmap_get(&needed.from, need->of->key))
             add_dependent(ret, need->of);
-    search_done(&needed);
 }
 
 void desk_dependents_done(struct desk_dependents *dependents)

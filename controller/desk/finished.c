@@ -1,7 +1,6 @@
 /* Releases of people that have ended, and the end of a Spec. */
 #include "controller/desk/desk_private.h"
 #include "engine/base/mem.h"
-#include "engine/base/str.h"
 
 /* ---- With the lock ---- */
 

@@ -1,7 +1,6 @@
 /* What the watch shows of an object, and what was read of it. */
 #include "controller/desk/desk_private.h"
 #include "controller/serve/metrics.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/kubernetes/client/resource_version.h"
 

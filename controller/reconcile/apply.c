@@ -103,7 +103,7 @@ static int begin_plan(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(run_operation_done) struct run_operation operation = {0};
-    struct recall recall = {0};
+    _cleanup_(recall_done) struct recall recall = {0};
     int r;
 
     run_operation_init(&operation, run);
@@ -119,7 +119,6 @@ static int begin_plan(struct attempt *attempt, struct error *error)
         attempt->apply.is_first = false;
     if (r == 0)
         errand_plan(attempt, &recall);
-    recall_done(&recall);
     return r;
 }
 

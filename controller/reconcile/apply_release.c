@@ -3,7 +3,6 @@
 #include "controller/reconcile/approval.h"
 #include "controller/reconcile/operation_log.h"
 #include "controller/reconcile/recorded.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 
 /* It applies what is in force now: this generation of the Spec, or its hold. */

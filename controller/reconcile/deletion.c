@@ -275,7 +275,7 @@ static int check_definition(const struct run *run, struct error *error)
 /* Of a Spec that cannot be read, what it said when it was last applied. */
 static void recall_policy(struct run *run, struct ledger *ledger)
 {
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     const struct value *object;
     struct state_head head;
 
@@ -284,7 +284,6 @@ static void recall_policy(struct run *run, struct ledger *ledger)
     value_unref(run->object);
     run->object = object;
     run_read_policy(run);
-    arena_done(&arena);
 }
 
 /* Before the first deletion the Release says that they have begun: State that is gone later is no
@@ -374,10 +373,9 @@ static int begin_forgetting(struct attempt *attempt, struct ledger *ledger, stru
 
 static size_t count_records(struct ledger *ledger)
 {
-    struct ledger_records records = ledger_records(ledger);
+    _cleanup_(ledger_records_done) struct ledger_records records = ledger_records(ledger);
     size_t count = records.count;
 
-    ledger_records_done(&records);
     return count;
 }
 
@@ -385,13 +383,12 @@ static size_t count_records(struct ledger *ledger)
  * now. Else what State has was left by an earlier one, and is for the next. */
 static bool has_begun(const struct run *run, struct ledger *ledger)
 {
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     struct state_head head;
     bool has;
 
     ledger_head(ledger, &arena, &head);
     has = str_equal(head.operation_uid ? head.operation_uid : head.spec_uid, run->uid);
-    arena_done(&arena);
     return has;
 }
 
@@ -400,7 +397,7 @@ static int take_down(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
     _cleanup_(ledger_unref_p) struct ledger *ledger = NULL;
-    struct recall recall = {0};
+    _cleanup_(recall_done) struct recall recall = {0};
     int r = run_open_state(run, &ledger, error);
 
     if (r < 0 || (run->is_bypassed && !has_begun(run, ledger)))
@@ -414,16 +411,11 @@ static int take_down(struct attempt *attempt, struct error *error)
                                       &run->is_namespace_terminating, error);
     if (r >= 0 && !is_to_be_orphaned(&run->policy) && !run->is_bypassed)
         r = read_lost(attempt, ledger, &recall, error);
-    if (r < 0) {
-        recall_done(&recall);
+    if (r < 0)
         return r;
-    }
-    if (is_to_be_orphaned(&run->policy) || (!recall.is_needed && !count_records(ledger)))
-        r = begin_forgetting(attempt, ledger, error);
-    else
-        r = begin_destroy(attempt, &recall, error);
-    recall_done(&recall);
-    return r;
+    return is_to_be_orphaned(&run->policy) || (!recall.is_needed && !count_records(ledger))
+               ? begin_forgetting(attempt, ledger, error)
+               : begin_destroy(attempt, &recall, error);
 }
 
 int deletion_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error)

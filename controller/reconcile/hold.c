@@ -75,7 +75,7 @@ static int from_value(const struct value *value, struct hold *ret, struct error 
 
 int hold_read(struct ledger *ledger, struct hold *ret, struct error *error)
 {
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     struct state_head head;
     int r = 0;
 
@@ -84,7 +84,6 @@ int hold_read(struct ledger *ledger, struct hold *ret, struct error *error)
         r = from_value(head.hold, ret, error);
     else
         *ret = (struct hold){0};
-    arena_done(&arena);
     return r;
 }
 

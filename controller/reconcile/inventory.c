@@ -34,7 +34,7 @@ static size_t keep_existing(struct ledger_records *records)
 static void put_recorded_first(const struct reconcile_context *context,
                                const struct ledger_records *records, size_t n)
 {
-    const struct record **others = NEW_ARRAY(const struct record *, n + 1);
+    _cleanup_free_ const struct record **others = NEW_ARRAY(const struct record *, n + 1);
     size_t n_first = 0, n_others = 0;
 
     for (size_t i = 0; i < n; i++)
@@ -43,7 +43,6 @@ static void put_recorded_first(const struct reconcile_context *context,
         else
             others[n_others++] = records->items[i];
     memcpy(records->items + n_first, others, n_others * sizeof(others[0]));
-    free(others);
 }
 
 static const struct value *list_inventory(const struct ledger_records *records, size_t n)

@@ -55,25 +55,23 @@ static int find(const struct reconcile_context *context, const struct spec_key *
 int plans_has(const struct reconcile_context *context, const struct spec_key *release,
               const struct store_call *call, bool *ret, struct error *error)
 {
-    struct desk_documents documents = {0};
+    _cleanup_(desk_documents_done) struct desk_documents documents = {0};
     int r = find(context, release, call, &documents, error);
 
     *ret = documents.count;
-    desk_documents_done(&documents);
     return r;
 }
 
 int plans_find_approval(const struct reconcile_context *context, const struct spec_key *release,
                         const struct store_call *call, char **ret_spec, struct error *error)
 {
-    struct desk_documents documents = {0};
+    _cleanup_(desk_documents_done) struct desk_documents documents = {0};
     int r = find(context, release, call, &documents, error);
 
     *ret_spec = NULL;
     for (size_t i = 0; i < documents.count && !*ret_spec; i++)
         if (documents.items[i].kind == DOCUMENT_APPROVAL)
             *ret_spec = str_new(documents.items[i].spec);
-    desk_documents_done(&documents);
     return r;
 }
 
@@ -124,14 +122,13 @@ int plans_keep(const struct reconcile_context *context, const struct document_na
 int plans_load(const struct reconcile_context *context, const struct document_name *name,
                const struct store_call *call, const struct value **ret, struct error *error)
 {
-    struct document document = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
     int r = store_load(context->store, name, call, &document, error);
 
     if (r >= 0)
         r = value_expand(document.open.data, document.open.length, ret, error);
     if (r < 0)
         err_wrap(error, "reading the plan of Release %s/%s", name->spec.namespace_name, name->item);
-    document_done(&document);
     return r;
 }
 
@@ -156,24 +153,23 @@ int plans_drop_approvals(const struct reconcile_context *context, const struct s
                          enum approvals_of of, const char *release, const struct store_call *call,
                          struct error *error)
 {
-    struct desk_documents approvals = desk_approvals_of(context->desk, spec);
+    _cleanup_(desk_documents_done) struct desk_documents approvals =
+        desk_approvals_of(context->desk, spec);
     int r = 0;
 
     for (size_t i = 0; i < approvals.count && r >= 0; i++)
         if (str_equal(approvals.items[i].release, release) == (of == APPROVALS_OF))
             r = drop(context, spec->namespace_name, &approvals.items[i], call, error);
-    desk_documents_done(&approvals);
     return r;
 }
 
 int plans_drop(const struct reconcile_context *context, const struct spec_key *release,
                const struct store_call *call, struct error *error)
 {
-    struct desk_documents documents = {0};
+    _cleanup_(desk_documents_done) struct desk_documents documents = {0};
     int r = find(context, release, call, &documents, error);
 
     for (size_t i = 0; i < documents.count && r >= 0; i++)
         r = drop(context, release->namespace_name, &documents.items[i], call, error);
-    desk_documents_done(&documents);
     return r;
 }

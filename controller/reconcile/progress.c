@@ -1,9 +1,7 @@
 #include "controller/reconcile/progress.h"
 
 #include <stdio.h>
-#include <string.h>
 
-#include "controller/reconcile/attempt.h"
 #include "controller/reconcile/report.h"
 #include "controller/reconcile/tell.h"
 #include "engine/base/buf.h"

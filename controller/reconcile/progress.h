@@ -9,7 +9,7 @@
  * nothing goes on without it. The Spec and the Release say the same. (apply.c and deletion.c write
  * the end.)
  *
- * A Preview that waits for its turn, or for memory, says so once (preview_wait.c).
+ * A Preview that waits for its turn, or for memory, says so once (release.c).
  *
  * During a retry the status stays as the try before left it, until the retry has ended. During a
  * correction that repeats (corrections.h) the Spec stays Ready.

@@ -240,7 +240,7 @@ void quarantine_end(struct quarantine *quarantine)
 
     if (!quarantine)
         return;
-    pthread_mutex_lock(&quarantine->lock);
+    LOCKED(&quarantine->lock);
     while (quarantine->is_writing)
         pthread_cond_wait(&quarantine->written, &quarantine->lock);
     quarantine->has_ended = true;
@@ -252,7 +252,6 @@ void quarantine_end(struct quarantine *quarantine)
     if (quarantine->metadata && send(quarantine, NULL, true, &problem) < 0)
         log_warn("that this process ends in order could not be recorded", "reason", problem.reason,
                  "error", problem.message, NULL);
-    pthread_mutex_unlock(&quarantine->lock);
 }
 
 void quarantine_free(struct quarantine *quarantine)

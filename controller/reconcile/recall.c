@@ -147,7 +147,7 @@ void recall_done(struct recall *recall)
 /* Neither State nor status is there. */
 static int read_silent(const struct run *run, struct recall *ret, struct error *error)
 {
-    struct witness witness = {0};
+    _cleanup_(witness_done) struct witness witness = {0};
     int r = witness_read(run, &witness, error);
 
     if (r >= 0 && witness.revision) {
@@ -156,14 +156,13 @@ static int read_silent(const struct run *run, struct recall *ret, struct error *
         ret->known =
             (struct operation_recall){.revision = witness.revision, .inventory = ret->candidates};
     }
-    witness_done(&witness);
     return r;
 }
 
 static int read_lost(const struct run *run, int64_t revision, bool is_whole, struct recall *ret,
                      struct error *error)
 {
-    struct witness witness = {0};
+    _cleanup_(witness_done) struct witness witness = {0};
     int r = is_whole || run->is_namespace_terminating ? 0 : witness_read(run, &witness, error);
 
     if (r >= 0) {
@@ -171,7 +170,6 @@ static int read_lost(const struct run *run, int64_t revision, bool is_whole, str
         ret->known = (struct operation_recall){
             .revision = later(revision, 1), .inventory = ret->candidates, .is_whole = is_whole};
     }
-    witness_done(&witness);
     return r;
 }
 

@@ -178,12 +178,11 @@ static int read_document(const struct reconcile_context *context, const struct s
 {
     const struct store_call call = context_call(context, cancel);
     const struct document_name name = {DOCUMENT_SPEC, *spec, digest};
-    struct document document = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
     int r = store_load(context->store, &name, &call, &document, error);
 
     if (r >= 0)
         r = decode(&document, ret, error);
-    document_done(&document);
     return r;
 }
 

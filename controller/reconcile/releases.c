@@ -54,7 +54,7 @@ struct release *release_of(const struct value *object)
 static struct release *release_new(const struct release_head *head, char *version)
 {
     struct release *release = NEW(struct release);
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
 
     release->name = str_new(release_name(&arena, head->spec.name, head->revision));
     release->revision = head->revision;
@@ -66,7 +66,6 @@ static struct release *release_new(const struct release_head *head, char *versio
     release->spec_digest = str_new(head->spec_digest);
     release->resources = value_ref(head->resources);
     release->version = version;
-    arena_done(&arena);
     return release;
 }
 

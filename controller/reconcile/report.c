@@ -122,7 +122,7 @@ struct alike {
 static struct alike find_most_alike(const struct operation_results *results, size_t *ret_failed)
 {
     struct alike *all = NEW_ARRAY(struct alike, results->count + 1), most = {0};
-    struct strmap by_message = STRMAP_INIT;
+    _cleanup_(strmap_done) struct strmap by_message = STRMAP_INIT;
     size_t n = 0;
 
     *ret_failed = 0;
@@ -142,7 +142,6 @@ static struct alike find_most_alike(const struct operation_results *results, siz
         if (++alike->count > most.count)
             most = *alike;
     }
-    strmap_done(&by_message);
     free(all);
     return most;
 }

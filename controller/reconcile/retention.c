@@ -55,7 +55,7 @@ static int drop_plans(const struct run *run, int64_t revision, enum release_remo
 {
     const struct store_call call = context_call(run->context, run->cancel);
     const struct reconcile_context *context = run->context;
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     const struct spec_key release = {run->subject.key.namespace_name,
                                      release_name(&arena, run->subject.key.name, revision)};
     bool has = false;
@@ -65,7 +65,6 @@ static int drop_plans(const struct run *run, int64_t revision, enum release_remo
         r = check_ended(run, revision, error);
     if (r >= 0 && has)
         r = plans_drop(context, &release, &call, error);
-    arena_done(&arena);
     return r;
 }
 
@@ -85,12 +84,11 @@ static int drop_approvals(const struct run *run, int64_t newest, bool is_needed,
                           struct error *error)
 {
     const struct store_call call = context_call(run->context, run->cancel);
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     const char *but = is_needed ? release_name(&arena, run->subject.key.name, newest) : NULL;
     int r =
         plans_drop_approvals(run->context, &run->subject.key, APPROVALS_BUT_OF, but, &call, error);
 
-    arena_done(&arena);
     return r;
 }
 
@@ -266,12 +264,11 @@ static bool is_of_record(const struct sweep *sweep, const struct document_name *
 {
     const char *dash = strrchr(name->item, '-');
     int64_t revision;
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     bool is = !sweep->context->history->ops->goes_with_spec && dash &&
               release_revision_parse(dash + 1, &revision) &&
               str_equal(release_name(&arena, name->spec.name, revision), name->item);
 
-    arena_done(&arena);
     return is;
 }
 

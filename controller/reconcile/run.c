@@ -45,12 +45,12 @@ static void make_plan_key(struct run *run)
 {
     const struct reconcile_context *context = run->context;
     const char *account = run_account(run);
-    struct hash *hash = hash_new_keyed(context->plan_key, sizeof(context->plan_key));
+    _cleanup_(hash_free_p) struct hash *hash =
+        hash_new_keyed(context->plan_key, sizeof(context->plan_key));
 
     hash_add_str(hash, "account");
     hash_add_str(hash, account ? account : "");
     hash_finish(hash, run->plan_key);
-    hash_free(hash);
 }
 
 void run_read_policy(struct run *run)
@@ -193,11 +193,10 @@ int run_open_state(const struct run *run, struct ledger **ret, struct error *err
 
 struct state_head run_state_numbers(struct ledger *ledger)
 {
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     struct state_head head;
 
     ledger_head(ledger, &arena, &head);
-    arena_done(&arena);
     return head;
 }
 

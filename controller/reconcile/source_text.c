@@ -211,7 +211,7 @@ static int add_resource(struct walk *walk, const struct value *entry)
 static int add_manifest(struct walk *walk, const struct value *object)
 {
     struct value_builder *b = walk->to->list;
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     const struct object_ref ref = object_ref_of(object);
     const char *id;
     int r;
@@ -229,7 +229,6 @@ static int add_manifest(struct walk *walk, const struct value *object)
         add_attributes(walk, object, true);
         value_end_object(b);
     }
-    arena_done(&arena);
     return r;
 }
 

@@ -108,7 +108,8 @@ static void digest_of(const struct run *run, const struct buf *data,
                       const struct runtime_mark *mark, char ret[HASH_HEX_SIZE])
 {
     const struct reconcile_context *context = run->context;
-    struct hash *hash = hash_new_keyed(context->plan_key, sizeof(context->plan_key));
+    _cleanup_(hash_free_p) struct hash *hash =
+        hash_new_keyed(context->plan_key, sizeof(context->plan_key));
     char serial[24];
 
     snprintf(serial, sizeof(serial), "%" PRIu64, mark->serial);
@@ -116,7 +117,6 @@ static void digest_of(const struct run *run, const struct buf *data,
     hash_add_str(hash, serial);
     hash_add(hash, data->data, data->length);
     hash_finish_hex(hash, ret);
-    hash_free(hash);
 }
 
 static bool is_as_we_left_it(const struct run *run, const struct written *written)

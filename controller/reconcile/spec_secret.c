@@ -1,7 +1,5 @@
 #include "controller/reconcile/spec_secret.h"
 
-#include "engine/base/str.h"
-
 #define TYPE        "Terraform" /* of the resources in the files */
 #define DEFAULT_KEY "tfstate"
 

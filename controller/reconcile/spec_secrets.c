@@ -108,13 +108,13 @@ static const struct secret_source_ops ops = {.get = get, .free = free_secrets};
 static void make_key(const struct run *run, unsigned char ret[HASH_SIZE])
 {
     const struct reconcile_context *context = run->context;
-    struct hash *hash = hash_new_keyed(context->plan_key, sizeof(context->plan_key));
+    _cleanup_(hash_free_p) struct hash *hash =
+        hash_new_keyed(context->plan_key, sizeof(context->plan_key));
 
     hash_add_str(hash, "secrets");
     hash_add_str(hash, run->subject.key.namespace_name);
     hash_add_str(hash, run->subject.key.name);
     hash_finish(hash, ret);
-    hash_free(hash);
 }
 
 static const struct value *settings_of(const struct run *run)

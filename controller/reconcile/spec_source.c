@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "controller/reconcile/source_text.h"
 #include "engine/base/base64.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -179,7 +178,7 @@ void spec_sources_digest(const struct spec_sources *list, const struct run *run,
                          char ret[HASH_HEX_SIZE])
 {
     const unsigned char *key = run->context->plan_key;
-    struct hash *hash = hash_new_keyed(key, sizeof(run->context->plan_key));
+    _cleanup_(hash_free_p) struct hash *hash = hash_new_keyed(key, sizeof(run->context->plan_key));
 
     hash_add_str(hash, "sources");
     hash_add_str(hash, run->uid ? run->uid : "");
@@ -188,5 +187,4 @@ void spec_sources_digest(const struct spec_sources *list, const struct run *run,
         hash_add_str(hash, list->items[i].digest);
     }
     hash_finish_hex(hash, ret);
-    hash_free(hash);
 }

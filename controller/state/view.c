@@ -29,7 +29,7 @@ static size_t size_of(const struct document *document)
 static int print_identity(const struct state_side *side, const struct store_call *call,
                           struct buf *to, struct error *error)
 {
-    struct store_identity identity = {0};
+    _cleanup_(store_identity_done) struct store_identity identity = {0};
     struct error problem = {0};
     int r = store_identity_open(side->base, call, NULL, &identity, &problem);
 
@@ -48,7 +48,6 @@ static int print_identity(const struct state_side *side, const struct store_call
     if (identity.moved_to)
         buf_printf(to, ", moved to %s", identity.moved_to);
     buf_add_str(to, "\n");
-    store_identity_done(&identity);
     return 0;
 }
 
@@ -104,7 +103,7 @@ static int view_kind(const struct state_side *side, enum document_kind kind, boo
                      const struct store_call *call, struct count *count, struct buf *to,
                      struct error *error)
 {
-    struct names names = NAMES_INIT;
+    _cleanup_(names_done) struct names names = NAMES_INIT;
     struct error problem = {0};
     int r = names_list(&names, side->store, kind, call, &problem);
 
@@ -112,7 +111,6 @@ static int view_kind(const struct state_side *side, enum document_kind kind, boo
         about(side, &problem, error);
     for (size_t i = 0; i < names.count && r >= 0; i++)
         r = view_document(side, &names.items[i], prints, call, count, to, error);
-    names_done(&names);
     return r;
 }
 

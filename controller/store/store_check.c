@@ -4,14 +4,94 @@
 #include <stdlib.h>
 #include <sys/random.h>
 
-#include "controller/store/claim.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
+#include "engine/store/identity.h"
 #include "engine/store/identity_document.h"
 #include "engine/store/store_error.h"
 #include "engine/threads/locked.h"
 #include "runtimes/kubernetes/client/pause.h"
+
+/* ---- The claim ---- */
+
+/* In the ConfigMap kusion-store of the operator's own namespace. */
+
+#define CLAIM_NAME "kusion-store"
+
+struct claim_object {
+    struct store_claim claim;
+    char *version; /* of the ConfigMap; NULL: there is none */
+};
+
+#define REQUEST_TIMEOUT 10000 /* ms */
+
+static void claim_object_done(struct claim_object *object)
+{
+    free(object->version);
+    *object = (struct claim_object){0};
+}
+
+static struct kube_ref ref_of(const char *namespace_name, bool is_there)
+{
+    return (struct kube_ref){&kube_config_maps, namespace_name, is_there ? CLAIM_NAME : NULL, NULL};
+}
+
+static void note_version(struct claim_object *object, const struct value *config_map)
+{
+    free(object->version);
+    object->version =
+        str_new(value_string(value_path(config_map, "metadata", "resourceVersion", NULL)));
+}
+
+/* None there: *ret has no term. */
+static int claim_read(struct kube_client *client, const char *namespace_name,
+                      struct claim_object *ret, struct error *error)
+{
+    _cleanup_value_ const struct value *object = NULL;
+    const struct kube_request request = {
+        .method = "GET", .ref = ref_of(namespace_name, true), .timeout = REQUEST_TIMEOUT};
+    struct error problem = {0};
+    int r = kube_do(client, &request, &object, &problem);
+
+    claim_object_done(ret);
+    if (r == ERR_NOT_FOUND)
+        return 0;
+    if (r < 0)
+        return err_copy(error, &problem);
+    note_version(ret, object);
+    store_claim_from_value(value_get(object, "data"), &ret->claim);
+    return 0;
+}
+
+/* A compare-and-swap. store: where it is, for people who look at the ConfigMap. ERR_CONFLICT:
+ * somebody else has changed it, or this very write, sent twice, came through: read it again. */
+static int claim_write(struct kube_client *client, const char *namespace_name, const char *store,
+                       struct claim_object *object, struct error *error)
+{
+    _cleanup_value_ const struct value *claim = store_claim_to_value(&object->claim);
+    _cleanup_value_ const struct value *place = value_pack("s", store);
+    _cleanup_value_ const struct value *data = value_with(claim, "store", place);
+    _cleanup_value_ const struct value *answer = NULL;
+    _cleanup_value_ const struct value *body = value_pack(
+        "{s:s, s:s, s:{s:s, s:s, s:s?, s:{s:s}}, s:v}", "apiVersion", "v1", "kind", "ConfigMap",
+        "metadata", "namespace", namespace_name, "name", CLAIM_NAME, "resourceVersion",
+        object->version, "labels", "app.kubernetes.io/managed-by", "kusion-operator", "data", data);
+    bool is_there = object->version;
+    const struct kube_request request = {.method = is_there ? "PUT" : "POST",
+                                         .ref = ref_of(namespace_name, is_there),
+                                         .body = body,
+                                         .timeout = REQUEST_TIMEOUT};
+    struct error problem = {0};
+    int r = kube_do(client, &request, &answer, &problem);
+
+    if (r == ERR_EXISTS || r == ERR_NOT_FOUND)
+        return err_set(error, ERR_CONFLICT, "Conflict", "%s", problem.message);
+    if (r < 0)
+        return err_copy(error, &problem);
+    note_version(object, answer);
+    return 0;
+}
 
 #define PAUSE          1000  /* ms between tries at the start */
 #define STEPS_OF_RAISE 16    /* of one raise: three, and what others do at the same time */
@@ -154,8 +234,8 @@ static int advance(struct store_check *check, struct store_file *file,
 
 static int step(struct store_check *check, struct error *error)
 {
-    struct store_identity identity = {0};
-    struct claim_object object = {0};
+    _cleanup_(store_identity_done) struct store_identity identity = {0};
+    _cleanup_(claim_object_done) struct claim_object object = {0};
     struct store_file *file = NULL;
     int r = read_identity(check, &file, &identity, error);
 
@@ -164,8 +244,6 @@ static int step(struct store_check *check, struct error *error)
     if (r >= 0)
         r = advance(check, file, &identity, &object, error);
     check->config.store->ops->close(file);
-    claim_object_done(&object);
-    store_identity_done(&identity);
     return r;
 }
 
@@ -204,7 +282,7 @@ static int compare(struct store_check *check, const struct store_identity *ident
                    struct error *error)
 {
     const struct store_places places = places_of(check);
-    struct claim_object object = {0};
+    _cleanup_(claim_object_done) struct claim_object object = {0};
     struct error why = {0};
     int r = claim_read(check->config.client, check->config.namespace_name, &object, &why);
 
@@ -214,21 +292,19 @@ static int compare(struct store_check *check, const struct store_identity *ident
         r = 0; /* who cannot be asked says nothing */
     if (r >= 0)
         check->ours = identity->term;
-    claim_object_done(&object);
     return r;
 }
 
 /* With the lock. */
 static void look(struct store_check *check)
 {
-    struct store_identity identity = {0};
+    _cleanup_(store_identity_done) struct store_identity identity = {0};
     struct error problem = {0};
     int r = read_identity(check, NULL, &identity, NULL);
 
     if (r >= 0 && (identity.moved_to || !store_term_equal(&identity.term, &check->ours)) &&
         compare(check, &identity, &problem) < 0)
         conclude(check, problem.code, &problem);
-    store_identity_done(&identity);
 }
 
 /* With the lock. */

@@ -1,6 +1,5 @@
 #include "engine/base/error.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/mem.h"

@@ -122,11 +122,10 @@ void hash_free(struct hash *hash)
 
 void hash_hex(const void *data, size_t length, char ret_hex[HASH_HEX_SIZE])
 {
-    struct hash *hash = hash_new();
+    _cleanup_(hash_free_p) struct hash *hash = hash_new();
 
     hash_add(hash, data, length);
     hash_finish_hex(hash, ret_hex);
-    hash_free(hash);
 }
 
 bool hash_is_hex(const char *text)

@@ -1,7 +1,6 @@
 #include "engine/log/log.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/buf.h"

@@ -74,7 +74,7 @@ size_t operation_measure(const struct operation *operation)
 
 static size_t memory_of_records(struct ledger *ledger)
 {
-    struct ledger_records records = ledger_records(ledger);
+    _cleanup_(ledger_records_done) struct ledger_records records = ledger_records(ledger);
     size_t bytes = 0;
 
     for (size_t i = 0; i < records.count; i++) {
@@ -84,7 +84,6 @@ static size_t memory_of_records(struct ledger *ledger)
                  value_memory(record->extensions) + value_memory(record->result) +
                  value_memory(record->memory);
     }
-    ledger_records_done(&records);
     return bytes;
 }
 

@@ -81,7 +81,7 @@ static void doubt_record(struct recalling *recall, const struct record *record,
 
 static void recall_recorded(struct recalling *recall, const char *type)
 {
-    struct strmap inventory = STRMAP_INIT;
+    _cleanup_(strmap_done) struct strmap inventory = STRMAP_INIT;
 
     list_ids(recall, type, false, &inventory);
     for (size_t i = 0; i < recall->records.count; i++)
@@ -98,7 +98,6 @@ static void recall_recorded(struct recalling *recall, const char *type)
         if (!has_record(recall, e->key))
             add_recalled(recall, (struct ledger_change){.put = record_new(&lost)});
     }
-    strmap_done(&inventory);
 }
 
 /* ---- Objects that carry the Spec's mark ---- */
@@ -145,7 +144,7 @@ static int list_own(const struct recalling *recall, struct runtime *runtime,
     struct runtime_call call = {.deadline = operation_now(operation) + LIST_TIMEOUT,
                                 .cancel = operation->cancel};
     struct runtime_session *session = NULL;
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     struct state_head head;
     int r;
 
@@ -157,7 +156,6 @@ static int list_own(const struct recalling *recall, struct runtime *runtime,
     if (r >= 0)
         r = runtime->ops->list_own(session, ids, &call, ret, error);
     runtime->ops->close(session);
-    arena_done(&arena);
     return r;
 }
 
@@ -189,7 +187,7 @@ static int recall_marked(struct recalling *recall, struct runtime *runtime, stru
 static int save_recalled(struct recalling *recall, struct error *error)
 {
     struct ledger *ledger = recall->operation->ledger;
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     struct state_head head;
     int64_t before;
     int r;
@@ -202,17 +200,16 @@ static int save_recalled(struct recalling *recall, struct error *error)
     head.recalled_revision = before;
     if (r < 0)
         ledger_set_head(ledger, &head);
-    arena_done(&arena);
     return r;
 }
 
 int operation_recall(struct operation *operation, const struct spec *spec,
                      const struct operation_recall *known, struct error *error)
 {
-    struct recalling recall = {.operation = operation,
-                               .spec = spec,
-                               .known = known,
-                               .records = ledger_records(operation->ledger)};
+    _cleanup_(recall_done) struct recalling recall = {.operation = operation,
+                                                      .spec = spec,
+                                                      .known = known,
+                                                      .records = ledger_records(operation->ledger)};
     int r = 0;
 
     for (size_t i = 0; r >= 0 && i < operation->config.n_runtimes; i++) {
@@ -225,6 +222,5 @@ int operation_recall(struct operation *operation, const struct spec *spec,
     }
     if (r >= 0)
         r = save_recalled(&recall, error);
-    recall_done(&recall);
     return r;
 }

@@ -69,7 +69,8 @@ void operation_unref_followings(struct operation *operation)
 /* A runtime whose session was not needed has nothing of the Spec. */
 void operation_settle_followings(struct operation *operation)
 {
-    struct ledger_records records = ledger_records(operation->ledger);
+    _cleanup_(ledger_records_done) struct ledger_records records =
+        ledger_records(operation->ledger);
 
     for (size_t i = 0; i < operation->config.n_runtimes; i++) {
         struct runtime_following *following = following_of(operation, i);
@@ -83,7 +84,6 @@ void operation_settle_followings(struct operation *operation)
                 following, session, (const struct record *const *)records.items,
                 session ? records.count : 0);
     }
-    ledger_records_done(&records);
 }
 
 /* ---- Calls ---- */

@@ -71,7 +71,7 @@ static void set_place(struct operation *operation, struct state_head *head)
  * first success on: by then, all that was inherited is applied again, or gone. */
 void operation_set_head(struct operation *operation, enum moment moment)
 {
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     _cleanup_value_ const struct value *policy = NULL;
     struct state_head head;
 
@@ -95,5 +95,4 @@ void operation_set_head(struct operation *operation, enum moment moment)
         head.spec_uid = operation->config.scope.spec_uid;
     }
     ledger_set_head(operation->ledger, &head);
-    arena_done(&arena);
 }

@@ -1,6 +1,5 @@
 #include "engine/plan/steps.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "engine/base/arena.h"
@@ -188,7 +187,7 @@ static void add_last(struct build *build)
 {
     const struct steps_input *input = build->input;
     const struct steps *steps = build->steps;
-    uint32_t *chain = NEW_ARRAY(uint32_t, input->n_changes + 1);
+    _cleanup_free_ uint32_t *chain = NEW_ARRAY(uint32_t, input->n_changes + 1);
     size_t n = 0;
 
     for (uint32_t i = 0; i < input->n_changes; i++)
@@ -200,7 +199,6 @@ static void add_last(struct build *build)
     for (uint32_t i = 0; n && i < input->n_changes; i++)
         if (!(leaves(&input->changes[i]) && input->changes[i].last))
             add_edge(build, steps->delete[chain[0]], steps->delete[i]);
-    free(chain);
 }
 
 /* ---- The whole ---- */

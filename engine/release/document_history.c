@@ -145,7 +145,7 @@ static int document_read(struct opened *opened, const struct store_call *call, s
 static int document_put(struct opened *opened, const struct record *record,
                         const struct store_call *call, char **ret_version, struct error *error)
 {
-    struct document document = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
     char version[HASH_HEX_SIZE];
     int r = encode(record, &document, error);
 
@@ -155,7 +155,6 @@ static int document_put(struct opened *opened, const struct record *record,
         version_of(&document, version);
         *ret_version = str_new(version);
     }
-    document_done(&document);
     return r;
 }
 

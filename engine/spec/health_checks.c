@@ -1,5 +1,4 @@
 /* Objects that the Spec does not own, and that have to be healthy. */
-#include <string.h>
 
 #include "engine/base/limits.h"
 #include "engine/spec/private.h"

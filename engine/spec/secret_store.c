@@ -1,5 +1,4 @@
 /* The field `secretStore`: which provider, and as whom it is asked. */
-#include <string.h>
 
 #include "engine/base/str.h"
 #include "engine/spec/private.h"

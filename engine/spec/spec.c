@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/spec/private.h"
 

@@ -210,14 +210,13 @@ static int apply_head(struct state *state, const struct value *fields, int64_t s
 static int apply_fields(struct state *state, const struct value *entry, int64_t serial,
                         struct error *error)
 {
-    struct changes changes = CHANGES_INIT;
+    _cleanup_(changes_done) struct changes changes = CHANGES_INIT;
     int r = changes_from_value(value_get(entry, "changes"), &changes, error);
 
     if (r >= 0)
         r = apply_head(state, value_get(entry, "head"), serial, error);
     for (size_t i = 0; r >= 0 && i < changes.count; i++)
         change_apply(&changes.items[i], state);
-    changes_done(&changes);
     return r;
 }
 

@@ -146,7 +146,7 @@ static bool is_as_saved(const struct ledger *ledger, const struct document *stor
 int batch_look(struct ledger *ledger, const struct batch *batch, struct error *error)
 {
     struct store_call call = ledger_call(ledger, PERMIT_ACT);
-    struct document stored = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document stored = DOCUMENT_INIT;
     struct error problem = {0};
     int r = ledger->file->store->ops->read(ledger->file, &call, &stored, &problem);
 
@@ -160,7 +160,6 @@ int batch_look(struct ledger *ledger, const struct batch *batch, struct error *e
         r = STORED_BATCH;
     else
         r = is_as_saved(ledger, &stored) ? STORED_BEFORE : STORED_OTHER;
-    document_done(&stored);
     return r;
 }
 

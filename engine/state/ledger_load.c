@@ -112,7 +112,7 @@ static bool is_spec_of_earlier_term(const struct ledgers_config *config,
 static int read_state(struct ledger *ledger, const struct ledger_opening *opening,
                       const struct store_call *call, struct error *error)
 {
-    struct document document = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
     struct error problem = {0};
     int r = ledger->file->store->ops->read(ledger->file, call, &document, &problem);
 
@@ -126,7 +126,6 @@ static int read_state(struct ledger *ledger, const struct ledger_opening *openin
     } else {
         err_copy(error, &problem);
     }
-    document_done(&document);
     return r;
 }
 

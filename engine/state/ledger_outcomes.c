@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "engine/state/ledger_private.h"
 #include "engine/store/names.h"
@@ -51,7 +50,7 @@ static int write_document(struct ledger *ledger, const char *id, const struct ch
                           int64_t patience)
 {
     int64_t until = ledger_clock(ledger) + patience, wait = SAVE_WAIT_FIRST;
-    struct document document = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
     int r = outcome_encode(id, changes, &document, NULL);
 
     while (r >= 0) {
@@ -64,7 +63,6 @@ static int write_document(struct ledger *ledger, const char *id, const struct ch
         wait = 2 * wait < SAVE_WAIT_MOST ? 2 * wait : SAVE_WAIT_MOST;
         r = 0;
     }
-    document_done(&document);
     return r;
 }
 
@@ -213,8 +211,8 @@ static int fold_names(struct ledger *ledger, const struct strmap *marks, const s
 
 int ledger_fold_outcomes(struct ledger *ledger, const struct store_call *call, struct error *error)
 {
-    struct strmap marks = STRMAP_INIT;
-    struct names names = NAMES_INIT;
+    _cleanup_(strmap_done) struct strmap marks = STRMAP_INIT;
+    _cleanup_(names_done) struct names names = NAMES_INIT;
     int r = 0;
 
     find_marks(ledger, &marks);
@@ -223,20 +221,17 @@ int ledger_fold_outcomes(struct ledger *ledger, const struct store_call *call, s
                           error);
     if (r >= 0 && names.count)
         r = fold_names(ledger, &marks, &names, call, error);
-    names_done(&names);
-    strmap_done(&marks);
     return r;
 }
 
 int ledger_remove_outcomes(struct ledger *ledger, struct error *error)
 {
     struct store_call call = ledger_call(ledger, PERMIT_ACT);
-    struct names names = NAMES_INIT;
+    _cleanup_(names_done) struct names names = NAMES_INIT;
     int r = names_list_of(&names, ledger->table->config.store, DOCUMENT_OUTCOME, &ledger->key,
                           &call, error);
 
     for (size_t i = 0; r >= 0 && i < names.count; i++)
         r = remove_one(ledger, names.items[i].item, &call, error);
-    names_done(&names);
     return r;
 }

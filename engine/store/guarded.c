@@ -46,8 +46,6 @@ static void guarded_free(struct store *base)
 {
     struct guarded *guarded = guarded_of(base);
 
-    if (!guarded)
-        return;
     free(guarded->place);
     free(guarded);
 }

@@ -33,11 +33,10 @@ int store_identity_open(struct store *store, const struct store_call *call,
 int store_identity_put(struct store_file *file, const struct store_call *call,
                        const struct store_identity *identity, struct error *error)
 {
-    struct document document = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
     int r;
 
     store_identity_write(identity, &document.open);
     r = file->store->ops->write(file, call, &document, error);
-    document_done(&document);
     return r;
 }

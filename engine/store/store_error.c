@@ -2,7 +2,6 @@
 
 #include <stdarg.h>
 
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 
 static const struct {

@@ -66,8 +66,6 @@ static void traced_free(struct store *base)
 {
     struct traced *traced = (struct traced *)base;
 
-    if (!traced)
-        return;
     traced->store->ops->free(traced->store);
     free(traced);
 }

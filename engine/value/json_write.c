@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "engine/base/utf8.h"
 #include "engine/value/decimal.h"

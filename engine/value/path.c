@@ -227,7 +227,7 @@ static bool read_token(const char **pointer, struct buf *ret_key)
 const struct value *pointer_find(const struct value *root, const char *pointer)
 {
     const struct value *value = root;
-    struct buf key = BUF_INIT;
+    _cleanup_buf_ struct buf key = BUF_INIT;
 
     while (value && *pointer) {
         if (read_token(&pointer, &key))
@@ -235,7 +235,6 @@ const struct value *pointer_find(const struct value *root, const char *pointer)
         else
             value = NULL;
     }
-    buf_done(&key);
     return value;
 }
 

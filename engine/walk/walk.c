@@ -436,7 +436,7 @@ static void make_ranks(struct walk *walk)
 {
     const struct walk_config *config = &walk->config;
     uint32_t n = config->graph->n_nodes, n_ranks = 0;
-    uint64_t *places = NEW_ARRAY(uint64_t, n + 1);
+    _cleanup_free_ uint64_t *places = NEW_ARRAY(uint64_t, n + 1);
 
     for (uint32_t i = 0; i < n; i++) {
         uint64_t group = config->groups ? config->groups[i] : 0;
@@ -459,7 +459,6 @@ static void make_ranks(struct walk *walk)
             };
         walk->nodes[(uint32_t)places[i]].rank = &walk->ranks[n_ranks - 1];
     }
-    free(places);
 }
 
 struct walk *walk_new(const struct walk_config *config)

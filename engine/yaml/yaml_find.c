@@ -1,5 +1,4 @@
 /* Where paths stand in YAML: reads the events of one document, down to all of them at once. */
-#include <string.h>
 #include <yaml.h>
 
 #include "engine/yaml/place_wanted.h"

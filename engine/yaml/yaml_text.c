@@ -1,7 +1,6 @@
 #include "engine/yaml/yaml_text.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #include "engine/base/limits.h"
 #include "engine/base/utf8.h"

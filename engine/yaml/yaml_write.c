@@ -31,16 +31,13 @@ static bool is_word(const char *text, size_t length)
 /* Whether no reader takes the text for anything but a string. */
 static bool is_plain(const char *text, size_t length)
 {
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     struct yaml_scalar scalar;
-    bool is_string;
 
     if (!is_word(text, length))
         return false;
-    is_string = yaml_scalar_read(&arena, text, length, NULL, true, &scalar, NULL) == 0 &&
-                scalar.type == VALUE_STRING;
-    arena_done(&arena);
-    return is_string;
+    return yaml_scalar_read(&arena, text, length, NULL, true, &scalar, NULL) == 0 &&
+           scalar.type == VALUE_STRING;
 }
 
 /* A character that is shown as what it is, and that no reader folds or refuses. */

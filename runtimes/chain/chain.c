@@ -294,14 +294,13 @@ static int ask_newest(struct chain_store *store, const struct document_name *nam
                       const struct store_call *call, struct error *error)
 {
     _cleanup_free_ char *key = chain_key(prefix, newest);
-    struct object_head head = {0};
+    _cleanup_(object_head_done) struct object_head head = {0};
     int r = chain_read_head(store, key, call, &head, error);
 
     if (r == ERR_CORRUPT || (r == 0 && head.n_ancestors == ANCESTORS && !has_ancestor(&head, id)))
         r = unknown(name, error);
     else if (r == 0 && !has_ancestor(&head, id))
         r = store_changed(name, error);
-    object_head_done(&head);
     return r;
 }
 

@@ -109,8 +109,8 @@ static int read_name(struct chain_store *store, const struct chain *chain,
 static int name_chain(struct chain_store *store, const struct chain *chain, store_on_name *fn,
                       void *arg, const struct store_call *call, struct error *error)
 {
-    struct own_name name = {0};
-    struct object_head head = {0};
+    _cleanup_(own_name_done) struct own_name name = {0};
+    _cleanup_(object_head_done) struct object_head head = {0};
     struct error problem = {0};
     int parsed = chain_prefix_parse(chain->prefix, &name), r = 0;
 
@@ -127,8 +127,6 @@ static int name_chain(struct chain_store *store, const struct chain *chain, stor
     } else {
         r = chain_damaged(store, chain->prefix, "this is the key of no document", error);
     }
-    object_head_done(&head);
-    own_name_done(&name);
     return r;
 }
 

@@ -17,7 +17,6 @@
  * Names are escaped (key.c). The sections follow the last line at once.
  */
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/str.h"

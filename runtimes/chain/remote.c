@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 #include "runtimes/io/clock.h"

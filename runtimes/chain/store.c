@@ -1,7 +1,5 @@
 #include "runtimes/chain/store.h"
 
-#include <string.h>
-
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/chain/private.h"
@@ -55,7 +53,7 @@ static int file_read(struct store_file *base, const struct store_call *given, st
     struct chain_file *file = (struct chain_file *)base;
     struct chain_store *store = store_of(file);
     struct store_call call = chain_call(store, given);
-    struct object_head head = {0};
+    _cleanup_(object_head_done) struct object_head head = {0};
     struct chain_seen seen = {0};
     _cleanup_buf_ struct buf bytes = BUF_INIT;
     int r = store_check_cancel(&call, error);
@@ -72,7 +70,6 @@ static int file_read(struct store_file *base, const struct store_call *given, st
         r = not_found(file, error);
     else if (r == 0)
         r = take_sections(file, &bytes, &head, ret, error);
-    object_head_done(&head);
     return r;
 }
 
@@ -194,8 +191,6 @@ static void store_free(struct store *base)
 {
     struct chain_store *store = (struct chain_store *)base;
 
-    if (!store)
-        return;
     store->objects->ops->free(store->objects);
     pthread_mutex_destroy(&store->lock);
     free(store);

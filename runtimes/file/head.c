@@ -1,5 +1,4 @@
 /* The head of a document, as text: private.h. */
-#include <stdio.h>
 #include <string.h>
 
 #include "engine/base/str.h"

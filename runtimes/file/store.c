@@ -421,8 +421,6 @@ static void store_free(struct store *base)
 {
     struct file_store *store = (struct file_store *)base;
 
-    if (!store)
-        return;
     free(store->directory);
     free(store);
 }

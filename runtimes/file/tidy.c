@@ -1,7 +1,6 @@
 /* What killed processes left of documents: private.h. */
 #include <dirent.h>
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -119,7 +119,7 @@ static int ask_status(struct runtime_session *session, const struct subject *sub
     _cleanup_(rest_server_unref_p) struct rest_server *server = NULL;
     _cleanup_free_ char *path = NULL;
     struct exchange exchange = {.request = description->wait};
-    struct answer answer = {0};
+    _cleanup_(answer_done) struct answer answer = {0};
     int r = fill_path(value_get_string(description->wait, "path"), &subject->fill, &path, error);
 
     if (r >= 0 && !path)
@@ -135,7 +135,6 @@ static int ask_status(struct runtime_session *session, const struct subject *sub
         r = exchange_refuse(&exchange, &answer, error);
     if (r >= 0)
         judge(description->wait, answer.document, ret);
-    answer_done(&answer);
     return r;
 }
 

@@ -119,8 +119,6 @@ static void free_runtime(struct runtime *base)
 {
     struct http_runtime *runtime = (struct http_runtime *)base;
 
-    if (!runtime)
-        return;
     http_loop_free(runtime->loop);
     rest_quota_free(runtime->quota);
     slots_free(runtime->requests);

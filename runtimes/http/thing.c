@@ -54,7 +54,7 @@ int rest_thing_read(struct rest_server *server, const struct http_description *d
                     const struct runtime_call *call, struct rest_thing *ret, struct error *error)
 {
     const struct exchange exchange = {.server = server, .request = description->read, .path = path};
-    struct answer answer = {0};
+    _cleanup_(answer_done) struct answer answer = {0};
     int r = exchange_do(&exchange, call, &answer, error);
 
     if (r >= 0 && !description_has_status(description->read, "absent", answer.status)) {
@@ -65,7 +65,6 @@ int rest_thing_read(struct rest_server *server, const struct http_description *d
         if (r < 0 && r == ERR_INTERNAL)
             err_wrap(error, "GET %s", path);
     }
-    answer_done(&answer);
     return r;
 }
 

@@ -1,7 +1,6 @@
 #include "runtimes/io/clock.h"
 
 #include <assert.h>
-#include <limits.h>
 #include <time.h>
 
 /* pthread conditions cannot use CLOCK_BOOTTIME, and CLOCK_MONOTONIC stops while the machine sleeps.

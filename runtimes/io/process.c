@@ -204,7 +204,7 @@ static size_t list_descriptors(struct processes *all, struct pollfd **ret, size_
 static void *run(void *arg)
 {
     struct processes *all = arg;
-    struct pollfd *descriptors = NULL;
+    _cleanup_free_ struct pollfd *descriptors = NULL;
     size_t capacity = 0;
 
     pthread_mutex_lock(&all->lock);
@@ -220,7 +220,6 @@ static void *run(void *arg)
         attend(all);
     }
     pthread_mutex_unlock(&all->lock);
-    free(descriptors);
     return NULL;
 }
 

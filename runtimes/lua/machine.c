@@ -1,7 +1,6 @@
 #include "runtimes/lua/machine.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/base/cleanup.h"
 

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "engine/base/escape.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 
 #define SCHEME             "postgres://"

@@ -1,7 +1,6 @@
 #include <arpa/inet.h>
 #include <string.h>
 
-#include "engine/base/mem.h"
 #include "runtimes/postgres/private.h"
 
 #define DOING "preparing the tables"

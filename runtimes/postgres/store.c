@@ -1,7 +1,5 @@
 #include "runtimes/postgres/store.h"
 
-#include <string.h>
-
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -330,8 +328,6 @@ static void store_free(struct store *base)
 {
     struct postgres_store *store = (struct postgres_store *)base;
 
-    if (!store)
-        return;
     postgres_pool_free(store->pool);
     postgres_place_done(&store->place);
     free(store);

@@ -1,7 +1,6 @@
 /* The XML of answers: private.h. */
 #include <string.h>
 
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
 #include "runtimes/io/xml.h"

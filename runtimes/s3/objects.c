@@ -149,15 +149,18 @@ static bool correct_clock(struct s3_objects *s3, const struct http_response *res
     return true;
 }
 
-/* A request that was refused because of the time did not happen, so it may be repeated. */
+/* A request that was refused because of the time did not happen, so it may be repeated. *ret_said:
+ * of an answer that is not 200. */
 static int exchange(struct s3_objects *s3, const struct exchange *exchange,
                     const struct store_call *call, struct http_response *response,
-                    struct error *error)
+                    struct s3_error *ret_said, struct error *error)
 {
     int r = send_once(s3, exchange, call, response, error);
 
     if (r == 0 && correct_clock(s3, response))
         r = send_once(s3, exchange, call, response, error);
+    if (r == 0 && response->status != 200)
+        s3_error_read(&response->body, ret_said);
     return r;
 }
 
@@ -201,20 +204,16 @@ static int s3_create(struct objects *objects, const char *key, const struct buf 
     struct s3_objects *s3 = s3_of(objects);
     _cleanup_free_ char *path = object_path(s3, key);
     const struct exchange put = {"PUT", path, "", bytes, true, true, 0};
-    struct http_response response = HTTP_RESPONSE_INIT;
-    struct s3_error said;
-    int r = exchange(s3, &put, call, &response, error);
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    struct s3_error said = {0};
+    int r = exchange(s3, &put, call, &response, &said, error);
 
-    if (r == 0 && response.status != 200) {
-        s3_error_read(&response.body, &said);
-        if (is_there(response.status, &said))
-            r = err_set(error, ERR_EXISTS, NULL, "s3://%s%s/%s is there already", s3->bucket,
-                        s3->prefix, key);
-        else
-            r = refused(s3, "PUT", key, &response, &said, error);
-    }
-    http_response_done(&response);
-    return r;
+    if (r < 0 || response.status == 200)
+        return r;
+    if (is_there(response.status, &said))
+        return err_set(error, ERR_EXISTS, NULL, "s3://%s%s/%s is there already", s3->bucket,
+                       s3->prefix, key);
+    return refused(s3, "PUT", key, &response, &said, error);
 }
 
 static int s3_get(struct objects *objects, const char *key, struct buf *ret,
@@ -223,24 +222,21 @@ static int s3_get(struct objects *objects, const char *key, struct buf *ret,
     struct s3_objects *s3 = s3_of(objects);
     _cleanup_free_ char *path = object_path(s3, key);
     const struct exchange get = {"GET", path, "", NULL, false, false, OBJECT_BYTES};
-    struct http_response response = HTTP_RESPONSE_INIT;
-    struct s3_error said;
-    int r = exchange(s3, &get, call, &response, error);
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    struct s3_error said = {0};
+    int r = exchange(s3, &get, call, &response, &said, error);
 
-    if (r == 0 && response.status == 200) {
-        buf_done(ret);
-        *ret = response.body;
-        response.body = (struct buf)BUF_INIT;
-    } else if (r == 0) {
-        s3_error_read(&response.body, &said);
-        if (response.status == 404 && str_equal(said.code, "NoSuchKey"))
-            r = err_set(error, ERR_NOT_FOUND, NULL, "s3://%s%s/%s is not there", s3->bucket,
-                        s3->prefix, key);
-        else
-            r = refused(s3, "GET", key, &response, &said, error);
-    }
-    http_response_done(&response);
-    return r;
+    if (r < 0)
+        return r;
+    if (response.status == 404 && str_equal(said.code, "NoSuchKey"))
+        return err_set(error, ERR_NOT_FOUND, NULL, "s3://%s%s/%s is not there", s3->bucket,
+                       s3->prefix, key);
+    if (response.status != 200)
+        return refused(s3, "GET", key, &response, &said, error);
+    buf_done(ret);
+    *ret = response.body;
+    response.body = (struct buf)BUF_INIT;
+    return 0;
 }
 
 static int s3_delete(struct objects *objects, const char *key, const struct store_call *call,
@@ -249,17 +245,14 @@ static int s3_delete(struct objects *objects, const char *key, const struct stor
     struct s3_objects *s3 = s3_of(objects);
     _cleanup_free_ char *path = object_path(s3, key);
     const struct exchange delete = {"DELETE", path, "", NULL, false, true, 0};
-    struct http_response response = HTTP_RESPONSE_INIT;
-    struct s3_error said;
-    int r = exchange(s3, &delete, call, &response, error);
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    struct s3_error said = {0};
+    int r = exchange(s3, &delete, call, &response, &said, error);
 
-    if (r == 0 && response.status / 100 != 2) {
-        s3_error_read(&response.body, &said);
-        if (response.status != 404 || !str_equal(said.code, "NoSuchKey"))
-            r = refused(s3, "DELETE", key, &response, &said, error);
-    }
-    http_response_done(&response);
-    return r;
+    if (r < 0 || response.status / 100 == 2 ||
+        (response.status == 404 && str_equal(said.code, "NoSuchKey")))
+        return r;
+    return refused(s3, "DELETE", key, &response, &said, error);
 }
 
 static char *list_query(const char *whole_prefix, const char *next)
@@ -283,18 +276,15 @@ static int list_page(struct s3_objects *s3, const char *prefix, objects_on_key *
     _cleanup_free_ char *whole = str_printf("%s%s", strip, prefix);
     _cleanup_free_ char *query = list_query(whole, *next);
     const struct exchange get = {"GET", s3->list_path, query, NULL, false, false, LIST_BYTES};
-    struct http_response response = HTTP_RESPONSE_INIT;
-    struct s3_error said;
-    int r = exchange(s3, &get, call, &response, error);
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    struct s3_error said = {0};
+    int r = exchange(s3, &get, call, &response, &said, error);
 
-    if (r == 0 && response.status == 200) {
-        r = s3_list_read(&response.body, whole, strlen(strip), fn, arg, next, error);
-    } else if (r == 0) {
-        s3_error_read(&response.body, &said);
-        r = refused(s3, "LIST", prefix, &response, &said, error);
-    }
-    http_response_done(&response);
-    return r;
+    if (r < 0)
+        return r;
+    return response.status == 200
+               ? s3_list_read(&response.body, whole, strlen(strip), fn, arg, next, error)
+               : refused(s3, "LIST", prefix, &response, &said, error);
 }
 
 static int s3_list(struct objects *objects, const char *prefix, objects_on_key *fn, void *arg,
@@ -313,8 +303,6 @@ static void s3_free(struct objects *objects)
 {
     struct s3_objects *s3 = s3_of(objects);
 
-    if (!s3)
-        return;
     remote_done(&s3->remote);
     s3_credentials_done(&s3->credentials);
     free(s3->bucket);

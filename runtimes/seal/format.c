@@ -6,7 +6,6 @@
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
-#include "runtimes/seal/cipher.h"
 
 #define VERSION 1
 

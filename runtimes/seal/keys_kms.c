@@ -5,7 +5,6 @@
 #include <kms.pb-c.h>
 #include <openssl/crypto.h>
 #include <stdatomic.h>
-#include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

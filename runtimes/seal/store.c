@@ -8,8 +8,6 @@ static void sealed_free(struct store *base)
 {
     struct sealed_store *store = (struct sealed_store *)base;
 
-    if (!store)
-        return;
     store->inner->ops->free(store->inner);
     seal_keys_free(store->keys);
     free(store);

@@ -1,5 +1,4 @@
 /* All documents of a sealed store: which keys they need, and writing them anew. seal.h. */
-#include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -168,21 +167,20 @@ static void compare_key(void *arg, const char *key, const struct seal_view *view
 static int is_as_wanted(struct sealed_file *file, const struct store_call *call,
                         struct wanted *wanted, bool *ret, struct error *error)
 {
-    struct document stored = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document stored = DOCUMENT_INIT;
     int r = file->file->store->ops->read(file->file, call, &stored, error);
 
     wanted->is_other = false;
     if (r >= 0)
         r = each_key(&stored, compare_key, wanted, error);
     *ret = !wanted->is_other;
-    document_done(&stored);
     return r;
 }
 
 static int write_anew(struct sealed_file *file, const struct store_call *call, struct error *error)
 {
     const struct store_ops *ops = file->base.store->ops;
-    struct document document = DOCUMENT_INIT;
+    _cleanup_(document_done) struct document document = DOCUMENT_INIT;
     int r = ops->read(&file->base, call, &document, error);
 
     if (r >= 0 && ((struct sealed_store *)file->base.store)->scope != SEAL_NONE)
@@ -193,7 +191,6 @@ static int write_anew(struct sealed_file *file, const struct store_call *call, s
                     "it has entries, which stay sealed until the operator saves it as a whole");
     else if (r >= 0)
         r = ops->write(&file->base, call, &document, error);
-    document_done(&document);
     return r;
 }
 

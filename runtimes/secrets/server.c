@@ -159,7 +159,7 @@ int secret_ask(const struct secret_server *server, const struct secret_request *
                const struct secret_call *call, const char *what, const struct value **ret_json,
                char **ret_body, struct error *error)
 {
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     struct http_request sent = {.method = request->method,
                                 .path = request->path,
                                 .body = request->body,
@@ -195,6 +195,5 @@ int secret_ask(const struct secret_server *server, const struct secret_request *
     }
     if (response.body.length)
         explicit_bzero(response.body.data, response.body.length);
-    http_response_done(&response);
     return r;
 }

@@ -34,14 +34,11 @@ static bool says_address(const struct resource *resource)
 /* free(); NULL: it has none. */
 static char *address_of(const struct resource *resource)
 {
-    struct tf_address address = {0};
-    char *text;
+    _cleanup_(tf_address_done) struct tf_address address = {0};
 
     if (!resource->id || tf_address_of(resource->id, resource->extensions, &address, NULL) < 0)
         return NULL;
-    text = tf_address_text(&address);
-    tf_address_done(&address);
-    return text;
+    return tf_address_text(&address);
 }
 
 static void note_addresses(struct checks *checks, const struct spec *spec)

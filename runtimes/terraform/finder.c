@@ -102,7 +102,7 @@ static void do_look(struct finder *finder, struct look *look)
 {
     _cleanup_free_ char *version = str_new(look->version);
     struct wanted wanted = wanted_of(finder, &look->allowed, &look->wanted, version);
-    struct found found = {0};
+    _cleanup_(found_done) struct found found = {0};
     struct error error = {0};
     int r;
 
@@ -116,7 +116,6 @@ static void do_look(struct finder *finder, struct look *look)
         fail(look, &error);
     look->since = now();
     pthread_cond_broadcast(&finder->changed);
-    found_done(&found);
 }
 
 /* What another thread's provider keeps waiting, that thread does next. */
@@ -315,11 +314,10 @@ void finder_stop(struct finder *finder)
     if (!finder)
         return;
     cancel_fire(finder->cancel, "Shutdown");
-    pthread_mutex_lock(&finder->lock);
+    LOCKED(&finder->lock);
     finder->stopping = true;
     while (finder->threads)
         system_clock.wait(&system_clock, &finder->changed, &finder->lock, CLOCK_FOREVER);
-    pthread_mutex_unlock(&finder->lock);
 }
 
 void finder_free(struct finder *finder)

@@ -18,7 +18,7 @@ struct need *need_new(const struct source *source, const struct need_owner *owne
                       const struct value *configuration)
 {
     struct need *need = NEW(struct need);
-    struct hash *hash = hash_new();
+    _cleanup_(hash_free_p) struct hash *hash = hash_new();
 
     source_copy(&need->source, source);
     need->namespace_name = str_new(owner->namespace_name);
@@ -31,7 +31,6 @@ struct need *need_new(const struct source *source, const struct need_owner *owne
     add(hash, configuration);
     add(hash, owner->environment);
     hash_finish_hex(hash, need->key);
-    hash_free(hash);
     return need;
 }
 

@@ -1,4 +1,3 @@
-#include <string.h>
 
 #include "engine/base/duration.h"
 #include "engine/base/mem.h"

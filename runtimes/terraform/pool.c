@@ -1,6 +1,5 @@
 #include "runtimes/terraform/pool.h"
 
-#include <string.h>
 #include <unistd.h>
 
 #include "engine/base/mem.h"
@@ -345,7 +344,7 @@ static void *sweep(void *arg)
 {
     struct pool *pool = arg;
 
-    pthread_mutex_lock(&pool->lock);
+    LOCKED(&pool->lock);
     while (!pool->stopping) {
         bool is_watching = pool->config.memory && !LIST_EMPTY(&pool->list);
 
@@ -353,7 +352,6 @@ static void *sweep(void *arg)
             system_clock.wait(&system_clock, &pool->changed, &pool->lock,
                               now() + (is_watching ? LOOK_INTERVAL : SWEEP_INTERVAL));
     }
-    pthread_mutex_unlock(&pool->lock);
     return NULL;
 }
 

@@ -8,7 +8,6 @@
 #include "engine/base/utf8.h"
 #include "engine/threads/locked.h"
 #include "engine/value/json.h"
-#include "runtimes/terraform/plugin/diagnostics.h"
 
 /* Bytes of all schemas of a provider that is small. */
 #define SMALL_SCHEMAS (1u << 20)
@@ -199,12 +198,11 @@ static bool has_type(const struct listed lists[2], const char *type)
 static int learn(struct provider *provider, struct plugin *plugin, const char *wanted,
                  const struct plugin_call *call, struct warnings *warnings, struct error *error)
 {
-    Tfplugin__GetSchemaRequest request;
-    Tfplugin__GetSchemaResponse *answer = NULL;
+    Tfplugin__Empty request = TFPLUGIN__EMPTY__INIT;
+    _cleanup_message_ Tfplugin__GetSchemaResponse *answer = NULL;
     struct listed lists[2];
     int r;
 
-    tfplugin__get_schema_request__init(&request);
     r = plugin_call(plugin, PLUGIN_GET_SCHEMA, &request.base, call, &answer, NULL, error);
     if (r < 0)
         return r;
@@ -220,7 +218,6 @@ static int learn(struct provider *provider, struct plugin *plugin, const char *w
         err_wrap(error, "the provider %s", provider->name);
     else if (wanted && !has_type(lists, wanted))
         r = refuse_type(provider, lists, wanted, error);
-    tfplugin__get_schema_response__free_unpacked(answer, NULL);
     return r;
 }
 
@@ -264,18 +261,14 @@ static void keep_identity(struct provider *provider, const Tfplugin__IdentityEnt
 static void learn_identities(struct provider *provider, struct plugin *plugin,
                              const struct plugin_call *call)
 {
-    Tfplugin__GetIdentitiesRequest request;
-    Tfplugin__GetIdentitiesResponse *answer = NULL;
-    int r;
+    Tfplugin__Empty request = TFPLUGIN__EMPTY__INIT;
+    _cleanup_message_ Tfplugin__GetIdentitiesResponse *answer = NULL;
+    int r = plugin_call(plugin, PLUGIN_GET_IDENTITIES, &request.base, call, &answer, NULL, NULL);
 
-    tfplugin__get_identities_request__init(&request);
-    r = plugin_call(plugin, PLUGIN_GET_IDENTITIES, &request.base, call, &answer, NULL, NULL);
-    pthread_mutex_lock(&provider->lock);
+    LOCKED(&provider->lock);
     for (size_t i = 0; r >= 0 && i < answer->n_identity_schemas; i++)
         keep_identity(provider, answer->identity_schemas[i]);
     provider->knows_identities = provider->knows_identities || r >= 0 || r == ERR_UNSUPPORTED;
-    pthread_mutex_unlock(&provider->lock);
-    tfplugin__get_identities_response__free_unpacked(answer, NULL);
 }
 
 /* ---- For others ---- */

@@ -10,34 +10,23 @@ static int send_configuration(struct plugin *plugin, const struct buf *config,
                               const struct plugin_call *call, struct warnings *warnings,
                               struct error *error)
 {
-    Tfplugin__DynamicValue value;
-    Tfplugin__ValidateProviderRequest validate;
-    Tfplugin__ValidateProviderResponse *valid = NULL;
-    Tfplugin__ConfigureRequest configure;
-    Tfplugin__ConfigureResponse *configured = NULL;
+    const struct plugin_asking asking = {
+        .plugin = plugin, .call = call, .root = ROOT, .warnings = warnings};
+    Tfplugin__DynamicValue value = TFPLUGIN__DYNAMIC_VALUE__INIT;
+    Tfplugin__ValidateProviderRequest validate = TFPLUGIN__VALIDATE_PROVIDER_REQUEST__INIT;
+    _cleanup_message_ Tfplugin__ValidateProviderResponse *valid = NULL;
+    Tfplugin__ConfigureRequest configure = TFPLUGIN__CONFIGURE_REQUEST__INIT;
+    _cleanup_message_ Tfplugin__Said *configured = NULL;
     int r;
 
-    tfplugin__dynamic_value__init(&value);
     value.msgpack = (ProtobufCBinaryData){config->length, (uint8_t *)config->data};
-    tfplugin__validate_provider_request__init(&validate);
     validate.config = &value;
-    r = plugin_call(plugin, PLUGIN_VALIDATE_PROVIDER, &validate.base, call, &valid, NULL, error);
+    r = plugin_ask(&asking, PLUGIN_VALIDATE_PROVIDER, &validate.base, &valid, error);
     if (r < 0)
         return r;
-    r = diagnostics_check(valid->diagnostics, valid->n_diagnostics, ROOT, warnings, error);
-    tfplugin__validate_provider_response__free_unpacked(valid, NULL);
-    if (r < 0)
-        return r;
-    tfplugin__configure_request__init(&configure);
     configure.config = &value;
     configure.terraform_version = (char *)(uintptr_t)TERRAFORM_VERSION;
-    r = plugin_call(plugin, PLUGIN_CONFIGURE, &configure.base, call, &configured, NULL, error);
-    if (r < 0)
-        return r;
-    r = diagnostics_check(configured->diagnostics, configured->n_diagnostics, ROOT, warnings,
-                          error);
-    tfplugin__configure_response__free_unpacked(configured, NULL);
-    return r;
+    return plugin_ask(&asking, PLUGIN_CONFIGURE, &configure.base, &configured, error);
 }
 
 static int encode_configuration(const struct tf_schema *schema, const struct value *given,

@@ -73,21 +73,19 @@ bool remote_is_host(const char *text)
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "-.:[]";
     _cleanup_free_ char *address = str_printf("https://%s/", text);
-    struct http_url url = {0};
+    _cleanup_(http_url_done) struct http_url url = {0};
     bool is_host =
         *text && !text[strspn(text, letters)] && http_url_read(NULL, address, &url, NULL) >= 0;
 
-    http_url_done(&url);
     return is_host;
 }
 
 bool remote_names(const struct remote *remote, const char *host)
 {
     _cleanup_free_ char *address = str_printf("https://%s/", host);
-    struct http_url url = {0};
+    _cleanup_(http_url_done) struct http_url url = {0};
     bool is = http_url_read(NULL, address, &url, NULL) >= 0 && is_named(remote, url.host);
 
-    http_url_done(&url);
     return is;
 }
 

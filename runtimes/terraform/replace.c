@@ -97,7 +97,7 @@ static char *reason_of(const char *const *names, size_t n_names)
 char *replace_reason(const struct tf_block *block, const Tfplugin__PlanResponse *answer,
                      const struct value *before, const struct value *after)
 {
-    const char **names = NEW_ARRAY(const char *, answer->n_requires_replace + 1);
+    _cleanup_free_ const char **names = NEW_ARRAY(const char *, answer->n_requires_replace + 1);
     size_t n_names = 0;
     char *reason;
 
@@ -110,6 +110,5 @@ char *replace_reason(const struct tf_block *block, const Tfplugin__PlanResponse 
     reason = reason_of(names, n_names);
     for (size_t i = 0; i < n_names; i++)
         free((void *)(uintptr_t)names[i]);
-    free(names);
     return reason;
 }

@@ -1,7 +1,6 @@
 #include "runtimes/terraform/resource.h"
 
 #include "engine/base/str.h"
-#include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/values/msgpack.h"
 
 /* Where attributes are in a Spec. */
@@ -57,18 +56,33 @@ static void set_value(struct buf *to, const Tfplugin__DynamicValue *from)
         msgpack_add_nil(to);
 }
 
+static void set_state(struct tf_state *to, const Tfplugin__DynamicValue *value,
+                      const ProtobufCBinaryData *private, const ProtobufCBinaryData *identity)
+{
+    set_value(&to->value, value);
+    set(&to->private, private);
+    set(&to->identity, identity);
+}
+
 /* ---- Requests ---- */
 
 /* NULL: null. SDK v2 dies of a value that is left out. */
 static Tfplugin__DynamicValue value_of(const struct buf *bytes)
 {
-    Tfplugin__DynamicValue value;
+    Tfplugin__DynamicValue value = TFPLUGIN__DYNAMIC_VALUE__INIT;
 
-    tfplugin__dynamic_value__init(&value);
     value.msgpack =
         bytes ? (ProtobufCBinaryData){bytes->length, (uint8_t *)bytes->data}
               : (ProtobufCBinaryData){sizeof(null_bytes), (uint8_t *)(uintptr_t)null_bytes};
     return value;
+}
+
+static Tfplugin__RawState raw_of(const char *json)
+{
+    Tfplugin__RawState raw = TFPLUGIN__RAW_STATE__INIT;
+
+    raw.json = (ProtobufCBinaryData){strlen(json), (uint8_t *)(uintptr_t)json};
+    return raw;
 }
 
 static ProtobufCBinaryData binary(const struct buf *bytes)
@@ -84,97 +98,89 @@ static char *name_of(const struct resource_type *type)
 /* What we can do. */
 static Tfplugin__Capabilities capabilities(void)
 {
-    Tfplugin__Capabilities caps;
+    Tfplugin__Capabilities caps = TFPLUGIN__CAPABILITIES__INIT;
 
-    tfplugin__capabilities__init(&caps);
     caps.write_only_attributes_allowed = true;
     return caps;
 }
 
 /* ---- Calls ---- */
 
+/* *ret: the method's answer, also where the provider reports errors in it. */
+static int ask(const struct resource_type *type, enum plugin_method method,
+               const ProtobufCMessage *request, void *ret, enum grpc_delivery *ret_delivery,
+               struct error *error)
+{
+    return plugin_ask(&(struct plugin_asking){type->instance->plugin, type->call, ROOT,
+                                              type->warnings, ret_delivery},
+                      method, request, ret, error);
+}
+
+static int validate(const struct resource_type *type, enum plugin_method method,
+                    Tfplugin__Capabilities *caps, const struct buf *config, struct error *error)
+{
+    Tfplugin__DynamicValue value = value_of(config);
+    Tfplugin__ValidateRequest request = TFPLUGIN__VALIDATE_REQUEST__INIT;
+    _cleanup_message_ Tfplugin__Said *answer = NULL;
+
+    request.type_name = name_of(type);
+    request.config = &value;
+    request.client_capabilities = caps;
+    return ask(type, method, &request.base, &answer, NULL, error);
+}
+
 int resource_validate(const struct resource_type *type, const struct buf *config,
                       struct error *error)
 {
-    Tfplugin__DynamicValue value = value_of(config);
     Tfplugin__Capabilities caps = capabilities();
-    Tfplugin__ValidateResourceRequest request;
-    Tfplugin__ValidateResourceResponse *answer = NULL;
-    int r;
 
-    tfplugin__validate_resource_request__init(&request);
-    request.type_name = name_of(type);
-    request.config = &value;
-    request.client_capabilities = &caps;
-    r = plugin_call(type->instance->plugin, PLUGIN_VALIDATE_RESOURCE, &request.base, type->call,
-                    &answer, NULL, error);
-    if (r < 0)
-        return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
-    tfplugin__validate_resource_response__free_unpacked(answer, NULL);
-    return r;
+    return validate(type, PLUGIN_VALIDATE_RESOURCE, &caps, config, error);
+}
+
+int data_validate(const struct resource_type *type, const struct buf *config, struct error *error)
+{
+    return validate(type, PLUGIN_VALIDATE_DATA, NULL, config, error);
 }
 
 int resource_upgrade(const struct resource_type *type, int64_t version, const char *json,
                      struct buf *ret, struct error *error)
 {
-    Tfplugin__RawState raw;
-    Tfplugin__UpgradeStateRequest request;
-    Tfplugin__UpgradeStateResponse *answer = NULL;
+    Tfplugin__RawState raw = raw_of(json);
+    Tfplugin__UpgradeStateRequest request = TFPLUGIN__UPGRADE_STATE_REQUEST__INIT;
+    _cleanup_message_ Tfplugin__UpgradeStateResponse *answer = NULL;
     int r;
 
-    tfplugin__raw_state__init(&raw);
-    raw.json = (ProtobufCBinaryData){strlen(json), (uint8_t *)(uintptr_t)json};
-    tfplugin__upgrade_state_request__init(&request);
     request.type_name = name_of(type);
     request.version = version;
     request.raw_state = &raw;
-    r = plugin_call(type->instance->plugin, PLUGIN_UPGRADE_STATE, &request.base, type->call,
-                    &answer, NULL, error);
-    if (r < 0)
-        return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
+    r = ask(type, PLUGIN_UPGRADE_STATE, &request.base, &answer, NULL, error);
     if (r >= 0)
         set_value(ret, answer->upgraded_state);
-    tfplugin__upgrade_state_response__free_unpacked(answer, NULL);
     return r;
 }
 
 int resource_move(const struct resource_type *type, const struct tf_origin *origin,
                   struct tf_state *state, struct error *error)
 {
-    Tfplugin__RawState raw, identity;
-    Tfplugin__MoveRequest request;
-    Tfplugin__MoveResponse *answer = NULL;
+    Tfplugin__RawState raw = raw_of(origin->json), identity;
+    Tfplugin__MoveRequest request = TFPLUGIN__MOVE_REQUEST__INIT;
+    _cleanup_message_ Tfplugin__MoveResponse *answer = NULL;
     int r;
 
-    tfplugin__raw_state__init(&raw);
-    raw.json = (ProtobufCBinaryData){strlen(origin->json), (uint8_t *)(uintptr_t)origin->json};
-    tfplugin__move_request__init(&request);
     request.source_provider_address = (char *)(uintptr_t)origin->provider;
     request.source_type_name = (char *)(uintptr_t)origin->type;
     request.source_schema_version = origin->version;
     request.source_state = &raw;
     request.source_private = binary(&state->private);
     request.target_type_name = name_of(type);
-    tfplugin__raw_state__init(&identity);
     if (origin->identity) {
-        identity.json =
-            (ProtobufCBinaryData){strlen(origin->identity), (uint8_t *)(uintptr_t)origin->identity};
+        identity = raw_of(origin->identity);
         request.source_identity = &identity;
         request.source_identity_schema_version = origin->identity_version;
     }
-    r = plugin_call(type->instance->plugin, PLUGIN_MOVE, &request.base, type->call, &answer, NULL,
-                    error);
-    if (r < 0)
-        return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
-    if (r >= 0) {
-        set_value(&state->value, answer->target_state);
-        set(&state->private, &answer->target_private);
-        set(&state->identity, &answer->target_identity);
-    }
-    tfplugin__move_response__free_unpacked(answer, NULL);
+    r = ask(type, PLUGIN_MOVE, &request.base, &answer, NULL, error);
+    if (r >= 0)
+        set_state(state, answer->target_state, &answer->target_private, &answer->target_identity);
     return r;
 }
 
@@ -182,72 +188,38 @@ int resource_read(const struct resource_type *type, struct tf_state *state, stru
 {
     Tfplugin__DynamicValue value = value_of(&state->value);
     Tfplugin__Capabilities caps = capabilities();
-    Tfplugin__ReadResourceRequest request;
-    Tfplugin__ReadResourceResponse *answer = NULL;
+    Tfplugin__ReadResourceRequest request = TFPLUGIN__READ_RESOURCE_REQUEST__INIT;
+    _cleanup_message_ Tfplugin__ReadResourceResponse *answer = NULL;
     int r;
 
-    tfplugin__read_resource_request__init(&request);
     request.type_name = name_of(type);
     request.current_state = &value;
     request.private_ = binary(&state->private);
     request.client_capabilities = &caps;
     request.current_identity = binary(&state->identity);
-    r = plugin_call(type->instance->plugin, PLUGIN_READ, &request.base, type->call, &answer, NULL,
-                    error);
-    if (r < 0)
-        return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
-    if (r >= 0) {
-        set_value(&state->value, answer->new_state);
-        set(&state->private, &answer->private_);
-        set(&state->identity, &answer->new_identity);
-    }
-    tfplugin__read_resource_response__free_unpacked(answer, NULL);
+    r = ask(type, PLUGIN_READ, &request.base, &answer, NULL, error);
+    if (r >= 0)
+        set_state(state, answer->new_state, &answer->private_, &answer->new_identity);
     return r;
 }
 
 /* ---- Data sources ---- */
-
-int data_validate(const struct resource_type *type, const struct buf *config, struct error *error)
-{
-    Tfplugin__DynamicValue value = value_of(config);
-    Tfplugin__ValidateDataRequest request;
-    Tfplugin__ValidateDataResponse *answer = NULL;
-    int r;
-
-    tfplugin__validate_data_request__init(&request);
-    request.type_name = name_of(type);
-    request.config = &value;
-    r = plugin_call(type->instance->plugin, PLUGIN_VALIDATE_DATA, &request.base, type->call,
-                    &answer, NULL, error);
-    if (r < 0)
-        return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
-    tfplugin__validate_data_response__free_unpacked(answer, NULL);
-    return r;
-}
 
 int data_read(const struct resource_type *type, const struct buf *config, struct buf *ret,
               struct error *error)
 {
     Tfplugin__DynamicValue value = value_of(config);
     Tfplugin__Capabilities caps = capabilities();
-    Tfplugin__ReadDataRequest request;
-    Tfplugin__ReadDataResponse *answer = NULL;
+    Tfplugin__ReadDataRequest request = TFPLUGIN__READ_DATA_REQUEST__INIT;
+    _cleanup_message_ Tfplugin__ReadDataResponse *answer = NULL;
     int r;
 
-    tfplugin__read_data_request__init(&request);
     request.type_name = name_of(type);
     request.config = &value;
     request.client_capabilities = &caps;
-    r = plugin_call(type->instance->plugin, PLUGIN_READ_DATA, &request.base, type->call, &answer,
-                    NULL, error);
-    if (r < 0)
-        return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
+    r = ask(type, PLUGIN_READ_DATA, &request.base, &answer, NULL, error);
     if (r >= 0)
         set_value(ret, answer->state);
-    tfplugin__read_data_response__free_unpacked(answer, NULL);
     return r;
 }
 
@@ -274,9 +246,7 @@ static int read_imported(const struct resource_type *type, const Tfplugin__Impor
         return err_set(error, ERR_INVALID, "ImportFailed",
                        "the provider %s gave no object of the type \"%s\" for it",
                        type->instance->provider->name, type->name);
-    set_value(&ret->value, imported->state);
-    set(&ret->private, &imported->private_);
-    set(&ret->identity, &imported->identity);
+    set_state(ret, imported->state, &imported->private_, &imported->identity);
     if (!tf_state_is_null(ret))
         r = resource_read(type, ret, error);
     if (r >= 0 && tf_state_is_null(ret))
@@ -288,22 +258,16 @@ int resource_import(const struct resource_type *type, const char *id, struct tf_
                     struct error *error)
 {
     Tfplugin__Capabilities caps = capabilities();
-    Tfplugin__ImportRequest request;
-    Tfplugin__ImportResponse *answer = NULL;
+    Tfplugin__ImportRequest request = TFPLUGIN__IMPORT_REQUEST__INIT;
+    _cleanup_message_ Tfplugin__ImportResponse *answer = NULL;
     int r;
 
-    tfplugin__import_request__init(&request);
     request.type_name = name_of(type);
     request.id = (char *)(uintptr_t)id;
     request.client_capabilities = &caps;
-    r = plugin_call(type->instance->plugin, PLUGIN_IMPORT, &request.base, type->call, &answer, NULL,
-                    error);
-    if (r < 0)
-        return r;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
+    r = ask(type, PLUGIN_IMPORT, &request.base, &answer, NULL, error);
     if (r >= 0)
         r = read_imported(type, answer, ret, error);
-    tfplugin__import_response__free_unpacked(answer, NULL);
     return r;
 }
 
@@ -323,10 +287,9 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
     Tfplugin__DynamicValue before = value_of(&prior->value), after = value_of(proposed);
     Tfplugin__DynamicValue wanted = value_of(config);
     Tfplugin__Capabilities caps = capabilities();
-    Tfplugin__PlanRequest request;
+    Tfplugin__PlanRequest request = TFPLUGIN__PLAN_REQUEST__INIT;
     int r;
 
-    tfplugin__plan_request__init(&request);
     request.type_name = name_of(type);
     request.prior_state = &before;
     request.proposed_new_state = &after;
@@ -334,18 +297,11 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
     request.prior_private = binary(&prior->private);
     request.prior_identity = binary(&prior->identity);
     request.client_capabilities = &caps;
-    r = plugin_call(type->instance->plugin, PLUGIN_PLAN, &request.base, type->call, &ret->answer,
-                    NULL, error);
-    if (r < 0)
-        return r;
-    r = diagnostics_check(ret->answer->diagnostics, ret->answer->n_diagnostics, ROOT,
-                          type->warnings, error);
-    if (r < 0)
-        return r;
-    set_value(&ret->planned.value, ret->answer->planned_state);
-    set(&ret->planned.private, &ret->answer->planned_private);
-    set(&ret->planned.identity, &ret->answer->planned_identity);
-    return 0;
+    r = ask(type, PLUGIN_PLAN, &request.base, &ret->answer, NULL, error);
+    if (r >= 0)
+        set_state(&ret->planned, ret->answer->planned_state, &ret->answer->planned_private,
+                  &ret->answer->planned_identity);
+    return r;
 }
 
 int resource_apply(const struct resource_type *type, const struct buf *prior,
@@ -354,27 +310,19 @@ int resource_apply(const struct resource_type *type, const struct buf *prior,
 {
     Tfplugin__DynamicValue before = value_of(prior), after = value_of(&planned->value);
     Tfplugin__DynamicValue wanted = value_of(config);
-    Tfplugin__ApplyRequest request;
-    Tfplugin__ApplyResponse *answer = NULL;
+    Tfplugin__ApplyRequest request = TFPLUGIN__APPLY_REQUEST__INIT;
+    _cleanup_message_ Tfplugin__ApplyResponse *answer = NULL;
     int r;
 
-    tfplugin__apply_request__init(&request);
     request.type_name = name_of(type);
     request.prior_state = &before;
     request.planned_state = &after;
     request.config = &wanted;
     request.planned_private = binary(&planned->private);
     request.planned_identity = binary(&planned->identity);
-    *ret_told = false;
-    r = plugin_call(type->instance->plugin, PLUGIN_APPLY, &request.base, type->call, &answer,
-                    ret_delivery, error);
-    if (r < 0)
-        return r;
-    *ret_told = true;
-    r = diagnostics_check(answer->diagnostics, answer->n_diagnostics, ROOT, type->warnings, error);
-    set_value(&ret->value, answer->new_state);
-    set(&ret->private, &answer->private_);
-    set(&ret->identity, &answer->new_identity);
-    tfplugin__apply_response__free_unpacked(answer, NULL);
+    r = ask(type, PLUGIN_APPLY, &request.base, &answer, ret_delivery, error);
+    *ret_told = answer;
+    if (answer)
+        set_state(ret, answer->new_state, &answer->private_, &answer->new_identity);
     return r;
 }

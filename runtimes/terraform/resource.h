@@ -28,7 +28,7 @@ struct resource_type {
 struct tf_state {
     struct buf value; /* null if there is no such object */
     struct buf private;
-    struct buf identity; /* an IdentityData (identity.h); empty: there is none */
+    struct buf identity; /* an IdentityData (memory.c); empty: there is none */
 };
 #define TF_STATE_INIT                                                \
     {                                                                \

@@ -64,8 +64,6 @@ static void free_runtime(struct runtime *base)
 {
     struct tf_runtime *runtime = (struct tf_runtime *)base;
 
-    if (!runtime)
-        return;
     pool_free(runtime->pool);
     free(runtime);
 }

@@ -1,5 +1,4 @@
 /* Folders that are empty: private.h. */
-#include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
@@ -22,12 +21,11 @@ static int lock(struct webdav_objects *webdav, const char *folder, const struct 
         .body_length = sizeof(wanted) - 1,
         .field = "Lock-Token",
         .is_change = true};
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     int r = webdav_send(webdav, &exchange, call, &response, error);
 
     if (r == 0 && response.status == 200)
         *ret = TAKE(response.fields[0]);
-    http_response_done(&response);
     return r;
 }
 

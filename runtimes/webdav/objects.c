@@ -136,7 +136,7 @@ static int webdav_get(struct objects *objects, const char *key, struct buf *ret,
     struct webdav_objects *webdav = webdav_of(objects);
     struct webdav_exchange get = {
         .method = "GET", .path = webdav_path(webdav, key, "/" DATA), .max_response = OBJECT_BYTES};
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     _cleanup_free_ char *place = NULL;
     int r = webdav_send(webdav, &get, call, &response, error);
 
@@ -152,7 +152,6 @@ static int webdav_get(struct objects *objects, const char *key, struct buf *ret,
     } else if (r == 0) {
         r = webdav_refused(webdav, "GET", key, response.status, error);
     }
-    http_response_done(&response);
     return r;
 }
 
@@ -230,8 +229,6 @@ static void webdav_free(struct objects *objects)
 {
     struct webdav_objects *webdav = webdav_of(objects);
 
-    if (!webdav)
-        return;
     remote_done(&webdav->remote);
     free(webdav->root);
     free(webdav->credentials);

@@ -3,7 +3,6 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/escape.h"
-#include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "runtimes/webdav/private.h"
 
@@ -90,12 +89,11 @@ int webdav_send(struct webdav_objects *webdav, struct webdav_exchange *exchange,
 int webdav_status(struct webdav_objects *webdav, struct webdav_exchange exchange,
                   const struct store_call *call, struct error *error)
 {
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     int r = webdav_send(webdav, &exchange, call, &response, error);
 
     if (r == 0)
         r = response.status;
-    http_response_done(&response);
     return r;
 }
 
@@ -183,7 +181,7 @@ int webdav_read_folder(struct webdav_objects *webdav, const char *folder,
 {
     struct webdav_exchange exchange =
         webdav_find(webdav_path(webdav, folder, ""), "Depth: 1", LISTING_BYTES);
-    struct http_response response = HTTP_RESPONSE_INIT;
+    _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     int r = webdav_send(webdav, &exchange, call, &response, error);
 
     if (r == 0 && response.status == 207)
@@ -192,6 +190,5 @@ int webdav_read_folder(struct webdav_objects *webdav, const char *folder,
         r = webdav_check_root(webdav, call, error); /* nothing is in a folder that is not there */
     else if (r == 0)
         r = webdav_refused(webdav, "PROPFIND", folder, response.status, error);
-    http_response_done(&response);
     return r;
 }

@@ -61,7 +61,7 @@ static bool is_void_intent(const struct plan_change *change)
 int operation_record_intents(struct operation *operation, struct error *error)
 {
     struct plan *plan = operation->plan;
-    struct state_changes batch = {0};
+    _cleanup_(batch_done) struct state_changes batch = {0};
     bool is_needed = false;
     int r;
 
@@ -97,7 +97,6 @@ int operation_record_intents(struct operation *operation, struct error *error)
         r = ledger_begin(operation->ledger, batch.items, batch.count, error);
     else if (r >= 0)
         r = ledger_check(operation->ledger, error);
-    batch_done(&batch);
     return r;
 }
 
@@ -112,12 +111,11 @@ static bool may_be_dropped(const struct node *node)
 
 void operation_drop_intents(struct operation *operation)
 {
-    struct state_changes batch = {0};
+    _cleanup_(batch_done) struct state_changes batch = {0};
 
     for (uint32_t i = 0; i < operation->plan->n_changes; i++)
         if (may_be_dropped(&operation->nodes[i]))
             add_change(&batch, (struct ledger_change){.id = operation->plan->changes[i].id});
     if (batch.count)
         ledger_land(operation->ledger, batch.items, batch.count, LEDGER_SOON, NULL);
-    batch_done(&batch);
 }

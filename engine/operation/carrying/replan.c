@@ -145,7 +145,7 @@ int operation_plan_removal_anew(struct node *node, const struct record *record, 
 {
     struct operation *operation = node->operation;
     bool is_old = operation_change(node)->resource != NULL;
-    struct planned planned = {0};
+    _cleanup_(planned_done) struct planned planned = {0};
     int r = is_old ? operation_plan_removal(node, record, &planned, error)
                    : operation_plan_one(node, NULL, true, &planned, error);
 
@@ -159,7 +159,6 @@ int operation_plan_removal_anew(struct node *node, const struct record *record, 
             replace_step(operation, &node->step, &planned.step);
         node_move(node, STEP_DELETE, NODE_PLANNED);
     }
-    planned_done(&planned);
     return r;
 }
 
@@ -177,7 +176,7 @@ static int plan_replacement_anew(struct node *node, const struct record *record,
                                  struct error *error)
 {
     struct operation *operation = node->operation;
-    struct planned planned = {0};
+    _cleanup_(planned_done) struct planned planned = {0};
     int r = plan_and_check(node, record, &planned, error);
 
     if (r >= 0) {
@@ -185,7 +184,6 @@ static int plan_replacement_anew(struct node *node, const struct record *record,
         replace_step(operation, &node->step, &planned.step);
         replace_step(operation, &node->removal, &planned.removal);
     }
-    planned_done(&planned);
     return r;
 }
 

@@ -44,7 +44,7 @@ static const char *live_uid(const struct plan_change *change)
 static void keep_renamed(struct operation *operation)
 {
     struct plan *plan = operation->plan;
-    struct strmap uids = STRMAP_INIT;
+    _cleanup_(strmap_done) struct strmap uids = STRMAP_INIT;
 
     for (size_t i = 0; i < plan->n_changes; i++) {
         const char *uid = live_uid(&plan->changes[i]);
@@ -62,7 +62,6 @@ static void keep_renamed(struct operation *operation)
             change->reason = "it stays: another resource of the Spec names the same object";
         }
     }
-    strmap_done(&uids);
 }
 
 /* ---- The steps ---- */

@@ -1,6 +1,5 @@
 /* Outputs: the values that references take from live objects. Of an object that was seen, an
  * operation keeps these alone, as copies: the object itself may be a hundred times as large. */
-#include <string.h>
 
 #include "engine/operation/planning/planning.h"
 #include "engine/spec/ref.h"

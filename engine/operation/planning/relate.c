@@ -96,7 +96,7 @@ static void add_dependencies(struct operation *operation)
 static void add_recorded(struct operation *operation)
 {
     const struct plan *plan = operation->plan;
-    struct strmap by_id = STRMAP_INIT;
+    _cleanup_(strmap_done) struct strmap by_id = STRMAP_INIT;
 
     for (size_t i = 0; i < plan->n_changes; i++)
         if (plan->changes[i].record && !plan->changes[i].deposed)
@@ -113,7 +113,6 @@ static void add_recorded(struct operation *operation)
                 add_edge(&operation->recorded, i, (uint32_t)(dependency - plan->changes));
         }
     }
-    strmap_done(&by_id);
 }
 
 /* ---- Relations, which runtimes know ---- */

@@ -44,7 +44,7 @@ static const struct value *rename_dependencies(const struct operation *operation
                                                const struct value *ids)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
-    const struct value *renamed = NULL;
+    _cleanup_value_ const struct value *renamed = NULL;
     bool any = false;
 
     if (!operation->moved.count || !value_count(ids))
@@ -60,10 +60,7 @@ static const struct value *rename_dependencies(const struct operation *operation
     }
     value_end_array(b);
     value_builder_finish(b, &renamed, NULL);
-    if (any)
-        return renamed;
-    value_unref(renamed);
-    return NULL;
+    return any ? TAKE(renamed) : NULL;
 }
 
 /* id NULL: it stays. */

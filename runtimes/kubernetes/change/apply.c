@@ -123,7 +123,7 @@ static int send_when_served(const struct patch *patch, const struct value **ret,
 static int refresh_version(const struct kube_step *step, const struct runtime_call *call,
                            char **ret_version, struct error *error)
 {
-    struct observation now = {0};
+    _cleanup_(observation_done) struct observation now = {0};
     int r = kube_look(step->session, step->identity, true, call, &now, error);
 
     if (r >= 0 && kube_step_is_current(step, &now)) {
@@ -131,7 +131,6 @@ static int refresh_version(const struct kube_step *step, const struct runtime_ca
         *ret_version = str_new(kube_detail_of(&now)->version);
         r = 1;
     }
-    observation_done(&now);
     return r;
 }
 

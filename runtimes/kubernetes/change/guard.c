@@ -81,7 +81,7 @@ static int look_into(struct runtime_session *session, const struct kube_ref *ref
                      const struct value *object, const struct runtime_call *call,
                      struct error *error)
 {
-    struct content content = {0};
+    _cleanup_(content_done) struct content content = {0};
     int r = is_namespace(ref) ? content_of_namespace(session, ref->name, call, &content, error)
                               : content_of_definition(session, object, call, &content, error);
 
@@ -89,7 +89,6 @@ static int look_into(struct runtime_session *session, const struct kube_ref *ref
         err_wrap(error, "looking at what would go with it");
     else if (!content_is_clear(&content))
         r = trip(session, ref, &content, error);
-    content_done(&content);
     return r;
 }
 

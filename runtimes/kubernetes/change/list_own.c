@@ -104,11 +104,10 @@ static void add_listed(struct listing *listing, const char *name)
     _cleanup_value_ const struct value *attributes =
         identity(ref->kind->group_version, ref->kind->kind, ref->namespace_name, name);
     const struct object_ref object = object_ref_of(attributes);
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     const char *id = strmap_get(&listing->ids, name);
 
     add(listing->found, id ? id : object_ref_id(&arena, &object), attributes, true);
-    arena_done(&arena);
 }
 
 static int on_item(void *arg, const struct value *item, struct error *error)

@@ -590,7 +590,7 @@ int kube_plan_object(struct runtime_session *session, const struct desired *desi
                      struct runtime_step **ret, struct error *error)
 {
     const struct runtime_target *target = &desired->target;
-    struct observation seen = {0};
+    _cleanup_(observation_done) struct observation seen = {0};
     int r;
 
     if (target->part == TARGET_NEW)
@@ -600,8 +600,5 @@ int kube_plan_object(struct runtime_session *session, const struct desired *desi
     if (is_enough(session, target, hint))
         return plan_hinted(session, desired, hint, call, ret, error);
     r = look(session, target, call, &seen, error);
-    if (r >= 0)
-        r = plan_seen(session, desired, &seen, call, ret, error);
-    observation_done(&seen);
-    return r;
+    return r < 0 ? r : plan_seen(session, desired, &seen, call, ret, error);
 }

@@ -62,7 +62,7 @@ int kube_plan_removal(struct runtime_session *session, const struct runtime_targ
                       struct runtime_step **ret, struct error *error)
 {
     const struct value *identity = target_identity(target);
-    struct observation seen = {0};
+    _cleanup_(observation_done) struct observation seen = {0};
     int r;
 
     if (!target->prior)
@@ -80,6 +80,5 @@ int kube_plan_removal(struct runtime_session *session, const struct runtime_targ
     r = kube_look(session, identity, false, call, &seen, error);
     if (r >= 0)
         *ret = make(session, target, &seen);
-    observation_done(&seen);
     return r;
 }

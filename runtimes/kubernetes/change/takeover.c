@@ -157,7 +157,7 @@ static int take_over_once(const struct kube_step *step, const struct runtime_cal
                           bool *ret_is_current, struct error *error)
 {
     struct managers_taking taking = {.from = step->from};
-    struct observation now = {0};
+    _cleanup_(observation_done) struct observation now = {0};
     int r = kube_look(step->session, step->identity, true, call, &now, error);
 
     kube_find_ignored(step->session, step->identity, &taking.ignored);
@@ -169,7 +169,6 @@ static int take_over_once(const struct kube_step *step, const struct runtime_cal
                 ? migrate(step, &now, call, ret_version, ret_outcome, error)
                 : err_set(error, ERR_CONFLICT, "Conflict", "it changed since it was planned");
     }
-    observation_done(&now);
     return r;
 }
 

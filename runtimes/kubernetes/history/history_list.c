@@ -17,10 +17,9 @@ void kube_history_heads_done(struct history_heads *heads)
 
 static bool is_named_by(const struct spec_key *spec, int64_t revision, const char *name)
 {
-    struct arena arena = ARENA_INIT;
+    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
     bool is = str_equal(release_name(&arena, spec->name, revision), name);
 
-    arena_done(&arena);
     return is;
 }
 

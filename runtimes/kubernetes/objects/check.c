@@ -247,7 +247,7 @@ static void check_object_is_new(struct check *check, const struct resource *reso
 
 static void check_objects_differ(const struct objects *objects, struct check *check)
 {
-    struct strmap known = STRMAP_INIT;
+    _cleanup_(strmap_done) struct strmap known = STRMAP_INIT;
 
     if (!objects->several_versions &&
         !(objects->namespace_left_out && objects->own_namespace_written))
@@ -260,7 +260,6 @@ static void check_objects_differ(const struct objects *objects, struct check *ch
         check->id = resource->id;
         check_object_is_new(check, resource, &objects->refs[i], &known);
     }
-    strmap_done(&known);
 }
 
 static void note_version(struct objects *objects, const struct object_ref *ref)

@@ -1,6 +1,6 @@
 /*
  * The health of live objects, by the rules of kstatus (sigs.k8s.io/cli-utils). Where a rule
- * differs, it says why (health_rules.c); test/health compares them with kstatus' own cases.
+ * differs, it says why (health.c); test/health compares them with kstatus' own cases.
  *
  * Rules for all kinds come first: an object with a deletionTimestamp is TERMINATING; one whose
  * observedGeneration is not its generation is PROGRESSING; so is one that is Reconciling, and one

@@ -15,13 +15,9 @@ bool projection_place_equal(const struct value *a, const struct value *b)
 
 static const struct value *finish(struct value_builder *b, bool has_any)
 {
-    const struct value *made = NULL;
+    _cleanup_value_ const struct value *made = value_finish(b);
 
-    value_builder_finish(b, &made, NULL);
-    if (has_any)
-        return made;
-    value_unref(made);
-    return NULL;
+    return has_any ? TAKE(made) : NULL;
 }
 
 static void show_whole(const struct place *place, struct projection *ret)

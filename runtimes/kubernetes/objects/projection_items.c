@@ -207,7 +207,7 @@ const struct value *projection_step_target(const struct value *fields, size_t in
 
 static void read_items(const struct place *list, char type, struct items *ret)
 {
-    const struct value *first = NULL;
+    _cleanup_value_ const struct value *first = NULL;
 
     for (size_t i = 0; i < value_count(list->all) && !first && type == 'k'; i++)
         first = projection_step_target(list->all, i, type);
@@ -222,7 +222,6 @@ static void read_items(const struct place *list, char type, struct items *ret)
             add_item(ret, list, i, type, keys);
     }
     ret->keys = NULL;
-    value_unref(first);
 }
 
 /* Our items of one side, in their order there. */

@@ -10,7 +10,6 @@
  */
 #include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "engine/base/mem.h"
 #include "engine/base/str.h"

@@ -176,12 +176,11 @@ static void make_key(const char *namespace_name, const struct kube_config *confi
     const char *const parts[] = {namespace_name,          config->server,        config->ca_pem,
                                  config->cert_pem,        config->key_pem,       config->token,
                                  config->tls_server_name, config->namespace_name};
-    struct hash *hash = hash_new();
+    _cleanup_(hash_free_p) struct hash *hash = hash_new();
 
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
         hash_add_str(hash, parts[i] ? parts[i] : "");
     hash_finish_hex(hash, ret);
-    hash_free(hash);
 }
 
 static int open_cluster(struct clusters *clusters, const char *namespace_name,

@@ -27,7 +27,7 @@ static void find_elsewhere(struct runtime_session *session, const char *kind,
                            const struct runtime_call *call, struct buf *to)
 {
     const struct kube_wait wait = session_wait(session, call);
-    struct kube_kinds kinds = {0};
+    _cleanup_(kube_kinds_done) struct kube_kinds kinds = {0};
     size_t named = 0;
 
     if (!may_search(session) || kube_kinds_read(session->cluster.client, &wait, &kinds, NULL) < 0)
@@ -35,7 +35,6 @@ static void find_elsewhere(struct runtime_session *session, const char *kind,
     for (size_t i = 0; i < kinds.count && named < NAMED_VERSIONS; i++)
         if (str_equal(kinds.items[i].kind, kind))
             buf_printf(to, "%s%s", named++ ? ", " : "", kinds.items[i].group_version);
-    kube_kinds_done(&kinds);
 }
 
 void kube_explain_unserved(struct runtime_session *session, const struct value *attributes,

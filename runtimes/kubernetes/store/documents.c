@@ -365,8 +365,6 @@ static void documents_free(struct store *base)
 {
     struct documents *store = (struct documents *)base;
 
-    if (!store)
-        return;
     for (struct strmap_entry *e = NULL; (e = strmap_next(&store->clean_heads, e));)
         kube_clean_head_free(e->value);
     strmap_done(&store->clean_heads);

@@ -1,7 +1,6 @@
 /* One object of a document, and its compare-and-swap: documents_private.h. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "engine/base/base64.h"
 #include "engine/base/str.h"

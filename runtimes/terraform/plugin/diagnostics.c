@@ -197,3 +197,27 @@ int diagnostics_check(Tfplugin__Diagnostic *const *diagnostics, size_t n, const 
     buf_done(&telling.text);
     return r;
 }
+
+/* Every answer has its diagnostics in a field of that name. */
+static int check_answer(const ProtobufCMessage *answer, const char *root, struct warnings *warnings,
+                        struct error *error)
+{
+    const ProtobufCFieldDescriptor *field =
+        protobuf_c_message_descriptor_get_field_by_name(answer->descriptor, "diagnostics");
+    const char *bytes = (const char *)answer;
+    size_t n = *(const size_t *)(const void *)(bytes + field->quantifier_offset);
+
+    return diagnostics_check(
+        *(Tfplugin__Diagnostic *const *const *)(const void *)(bytes + field->offset), n, root,
+        warnings, error);
+}
+
+int plugin_ask(const struct plugin_asking *asking, enum plugin_method method,
+               const ProtobufCMessage *request, void *ret, struct error *error)
+{
+    int r = plugin_call(asking->plugin, method, request, asking->call, ret, asking->ret_delivery,
+                        error);
+
+    return r < 0 ? r
+                 : check_answer(*(ProtobufCMessage **)ret, asking->root, asking->warnings, error);
+}

@@ -7,10 +7,8 @@
 #ifndef RUNTIMES_TERRAFORM_PLUGIN_DIAGNOSTICS_H
 #define RUNTIMES_TERRAFORM_PLUGIN_DIAGNOSTICS_H
 
-#include <tfplugin.pb-c.h>
-
-#include "engine/base/error.h"
 #include "engine/value/path.h"
+#include "runtimes/terraform/plugin/plugin.h"
 
 #define DIAGNOSTIC_BYTES  800  /* of one; a longer one is cut with "…" */
 #define DIAGNOSTICS_BYTES 2400 /* of all in an error; the rest is counted */
@@ -30,6 +28,18 @@ void warnings_add(struct warnings *to, const struct warnings *from);
  * those of `warnings` (NULL: they are dropped). */
 int diagnostics_check(Tfplugin__Diagnostic *const *diagnostics, size_t n, const char *root,
                       struct warnings *warnings, struct error *error);
+
+/* plugin_call(), and what the provider says in its answer. */
+struct plugin_asking {
+    struct plugin *plugin;
+    const struct plugin_call *call;
+    const char *root; /* as above, and `warnings` */
+    struct warnings *warnings;
+    enum grpc_delivery *ret_delivery; /* may be NULL */
+};
+/* Errors of both. *ret: the answer, also where the provider reports errors in it. */
+int plugin_ask(const struct plugin_asking *asking, enum plugin_method method,
+               const ProtobufCMessage *request, void *ret, struct error *error);
 
 /* Adds the steps of a path. */
 void diagnostics_add_path(struct path *to, const Tfplugin__Path *path);

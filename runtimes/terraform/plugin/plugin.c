@@ -232,10 +232,9 @@ static int make_connection(struct plugin *plugin, const struct plugin_call *call
 {
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     struct grpc_end end;
-    Tfplugin__Empty empty;
+    Tfplugin__Empty empty = TFPLUGIN__EMPTY__INIT;
     int r;
 
-    tfplugin__empty__init(&empty);
     r = call_grpc(plugin,
                   &(struct grpc_request){.path = "/grpc.health.v1.Health/Check",
                                          .max_answer = MAX_ANSWER_BYTES,
@@ -305,41 +304,30 @@ int plugin_start(const struct plugin_config *config, const struct plugin_call *c
 static const struct {
     const char *names[2]; /* of protocol 5 and 6 */
     const ProtobufCMessageDescriptor *answer;
-    size_t max_answer;
-    bool is_change;
 } methods[] = {
-#define METHOD(name5, name6, answer, ...)                              \
-    {                                                                  \
-        {name5, name6}, &tfplugin__##answer##__descriptor, __VA_ARGS__ \
+#define METHOD(name5, name6, answer)                      \
+    {                                                     \
+        {name5, name6}, &tfplugin__##answer##__descriptor \
     }
-    [PLUGIN_GET_SCHEMA] =
-        METHOD("GetSchema", "GetProviderSchema", get_schema_response, MAX_SCHEMA_BYTES, false),
-    [PLUGIN_VALIDATE_PROVIDER] = METHOD("PrepareProviderConfig", "ValidateProviderConfig",
-                                        validate_provider_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_CONFIGURE] =
-        METHOD("Configure", "ConfigureProvider", configure_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_VALIDATE_RESOURCE] = METHOD("ValidateResourceTypeConfig", "ValidateResourceConfig",
-                                        validate_resource_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_UPGRADE_STATE] = METHOD("UpgradeResourceState", "UpgradeResourceState",
-                                    upgrade_state_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_READ] =
-        METHOD("ReadResource", "ReadResource", read_resource_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_IMPORT] = METHOD("ImportResourceState", "ImportResourceState", import_response,
-                             MAX_ANSWER_BYTES, false),
-    [PLUGIN_PLAN] =
-        METHOD("PlanResourceChange", "PlanResourceChange", plan_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_APPLY] = METHOD("ApplyResourceChange", "ApplyResourceChange", apply_response,
-                            MAX_ANSWER_BYTES, true),
-    [PLUGIN_VALIDATE_DATA] = METHOD("ValidateDataSourceConfig", "ValidateDataResourceConfig",
-                                    validate_data_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_READ_DATA] =
-        METHOD("ReadDataSource", "ReadDataSource", read_data_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_MOVE] =
-        METHOD("MoveResourceState", "MoveResourceState", move_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_GET_IDENTITIES] = METHOD("GetResourceIdentitySchemas", "GetResourceIdentitySchemas",
-                                     get_identities_response, MAX_ANSWER_BYTES, false),
-    [PLUGIN_UPGRADE_IDENTITY] = METHOD("UpgradeResourceIdentity", "UpgradeResourceIdentity",
-                                       upgrade_identity_response, MAX_ANSWER_BYTES, false),
+    [PLUGIN_GET_SCHEMA] = METHOD("GetSchema", "GetProviderSchema", get_schema_response),
+    [PLUGIN_VALIDATE_PROVIDER] =
+        METHOD("PrepareProviderConfig", "ValidateProviderConfig", validate_provider_response),
+    [PLUGIN_CONFIGURE] = METHOD("Configure", "ConfigureProvider", said),
+    [PLUGIN_VALIDATE_RESOURCE] =
+        METHOD("ValidateResourceTypeConfig", "ValidateResourceConfig", said),
+    [PLUGIN_UPGRADE_STATE] =
+        METHOD("UpgradeResourceState", "UpgradeResourceState", upgrade_state_response),
+    [PLUGIN_READ] = METHOD("ReadResource", "ReadResource", read_resource_response),
+    [PLUGIN_IMPORT] = METHOD("ImportResourceState", "ImportResourceState", import_response),
+    [PLUGIN_PLAN] = METHOD("PlanResourceChange", "PlanResourceChange", plan_response),
+    [PLUGIN_APPLY] = METHOD("ApplyResourceChange", "ApplyResourceChange", apply_response),
+    [PLUGIN_VALIDATE_DATA] = METHOD("ValidateDataSourceConfig", "ValidateDataResourceConfig", said),
+    [PLUGIN_READ_DATA] = METHOD("ReadDataSource", "ReadDataSource", read_data_response),
+    [PLUGIN_MOVE] = METHOD("MoveResourceState", "MoveResourceState", move_response),
+    [PLUGIN_GET_IDENTITIES] =
+        METHOD("GetResourceIdentitySchemas", "GetResourceIdentitySchemas", get_identities_response),
+    [PLUGIN_UPGRADE_IDENTITY] =
+        METHOD("UpgradeResourceIdentity", "UpgradeResourceIdentity", upgrade_identity_response),
 #undef METHOD
 };
 
@@ -393,7 +381,7 @@ static void explain(struct plugin *plugin, enum plugin_method method,
         describe_end(plugin, failure);
     err_wrap(failure, "the provider %s: %s", plugin->name,
              methods[method].names[plugin->handshake.protocol - 5]);
-    advise(failure, methods[method].is_change ? MORE_FOR_A_CHANGE : late_hint(call));
+    advise(failure, method == PLUGIN_APPLY ? MORE_FOR_A_CHANGE : late_hint(call));
 }
 
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
@@ -404,12 +392,14 @@ int plugin_call(struct plugin *plugin, enum plugin_method method, const Protobuf
     const char *name = methods[method].names[protocol - 5];
     _cleanup_free_ char *path = str_printf("/tfplugin%d.Provider/%s", protocol, name);
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
+    bool is_change = method == PLUGIN_APPLY;
     struct grpc_request grpc = {.path = path,
-                                .max_answer = methods[method].max_answer,
+                                .max_answer = method == PLUGIN_GET_SCHEMA ? MAX_SCHEMA_BYTES
+                                                                          : MAX_ANSWER_BYTES,
                                 .timeout = time_left(call->deadline),
                                 .cancel = call->cancel,
-                                .is_change = methods[method].is_change,
-                                .permit = methods[method].is_change ? call->permit : NULL};
+                                .is_change = is_change,
+                                .permit = is_change ? call->permit : NULL};
     struct grpc_end end;
     struct error failure = {0};
 
@@ -435,9 +425,8 @@ static void shut_down(struct plugin *plugin)
     _cleanup_(http_response_done) struct http_response response = HTTP_RESPONSE_INIT;
     int64_t deadline = system_clock.monotonic(&system_clock) + SHUTDOWN_TIMEOUT;
     struct grpc_end end;
-    Tfplugin__Empty empty;
+    Tfplugin__Empty empty = TFPLUGIN__EMPTY__INIT;
 
-    tfplugin__empty__init(&empty);
     call_grpc(plugin,
               &(struct grpc_request){.path = "/plugin.GRPCController/Shutdown",
                                      .max_answer = MAX_ANSWER_BYTES,

@@ -94,7 +94,7 @@ enum plugin_method {
 
 /*
  * Calls a method and waits for its answer: request and *ret are of the types that the method's name
- * says (Tfplugin__PlanRequest, …). *ret: tfplugin_…_free_unpacked(). *ret_delivery (may be NULL) is
+ * says (Tfplugin__PlanRequest, …). *ret: _cleanup_message_. *ret_delivery (may be NULL) is
  * set after an error, too. An apply is not cancelled once it was sent.
  *
  * Diagnostics of the provider are no error of the call. ERR_UNAVAILABLE: the process ended
@@ -105,5 +105,12 @@ enum plugin_method {
 int plugin_call(struct plugin *plugin, enum plugin_method method, const ProtobufCMessage *request,
                 const struct plugin_call *call, void *ret, enum grpc_delivery *ret_delivery,
                 struct error *error);
+
+/* A local that owns a message, of any type. */
+static inline void message_free_p(void *message)
+{
+    protobuf_c_message_free_unpacked(*(ProtobufCMessage **)message, NULL);
+}
+#define _cleanup_message_ _cleanup_(message_free_p)
 
 #endif

@@ -371,7 +371,7 @@ static int put_file(const struct writing *writing, const struct runtime_mark *ma
 int tfstate_write(struct runtime *runtime, const struct record *const *records, size_t n,
                   const struct runtime_mark *mark, struct buf *ret, struct error *error)
 {
-    struct writing writing = {0};
+    _cleanup_(writing_done) struct writing writing = {0};
     int r = collect(&writing, records, n, error);
 
     (void)runtime;
@@ -379,6 +379,5 @@ int tfstate_write(struct runtime *runtime, const struct record *const *records, 
         r = sort(&writing, error);
     if (r >= 0)
         r = put_file(&writing, mark, ret, error);
-    writing_done(&writing);
     return r;
 }

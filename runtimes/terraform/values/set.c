@@ -1,7 +1,5 @@
 #include "runtimes/terraform/values/set.h"
 
-#include <stdio.h>
-
 #include "engine/base/mem.h"
 #include "engine/value/json.h"
 
