@@ -370,6 +370,10 @@ struct runtime_follow_ops {
      * last one, with the following in its scope. */
     void (*settle)(struct runtime_following *following, struct runtime_session *session,
                    const struct record *const *records, size_t n);
+    /* An operation has failed. Until the next one begins, on_drift is called for one thing only:
+     * a person said on an object that it is to be treated in another way, which may be what the
+     * operation failed for. */
+    void (*listen)(struct runtime_following *following);
     /* why: unless it is whole, what the matter is, for people; it may be NULL. */
     enum runtime_whole (*state)(struct runtime_following *following, struct error *why);
 };

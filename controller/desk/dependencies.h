@@ -10,6 +10,10 @@
  * another generation, becomes ready or goes; and when a Spec that depends on it goes, or what is
  * between them changes, as a cycle may be closed or opened by that.
  *
+ * All of this has one lock, and a tenant may have thousands of Specs that depend on each other. So
+ * what is farther than DESK_WAYS is as if it were not there: a cycle is not named then, and who
+ * waits is looked at again after its `interval`.
+ *
  * Thread-safe.
  */
 #ifndef CONTROLLER_DESK_DEPENDENCIES_H
@@ -45,7 +49,8 @@ struct desk_readiness desk_readiness_of(struct desk *desk, const struct spec_key
 /* The Spec waits, or does not any more. To be set before it is looked at what it waits for. */
 void desk_set_held(struct desk *desk, const struct spec_key *spec, bool is_held);
 
-#define DESK_CYCLE 16 /* Specs of a cycle that are named at most */
+#define DESK_CYCLE 16    /* Specs of a cycle that are named at most */
+#define DESK_WAYS  10000 /* from a Spec to one that it depends on: that are followed at once */
 
 /* Keys "namespace/name"; free() each. */
 struct desk_path {
@@ -56,7 +61,7 @@ struct desk_path {
 void desk_path_done(struct desk_path *path);
 
 /* A shortest way from one of `from` to `to`, both included, along what they depend on. False: there
- * is none. */
+ * is none, or it is farther than DESK_WAYS. */
 bool desk_find_path(struct desk *desk, const struct spec_key *from, size_t n_from,
                     const struct spec_key *to, struct desk_path *ret);
 

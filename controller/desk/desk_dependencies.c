@@ -34,12 +34,14 @@ void desk_tell_related(struct desk_entry *entry)
 /* ---- Ways between Specs ---- */
 
 /* A search over entries, breadth first. Its map is by key: the entry from which one was reached, or
- * where it begins itself. Under the lock of all Specs, so that one search has to do for a question.
+ * where it begins itself. Under the lock of all Specs, so that one search has to do for a question,
+ * and follows no more than DESK_WAYS.
  */
 struct search {
     struct strmap from;
     struct desk_entry **reached;
     size_t count, capacity;
+    size_t ways; /* that were followed */
 };
 
 static void search_add(struct search *search, struct desk_entry *entry, struct desk_entry *from)
@@ -58,24 +60,40 @@ static void search_done(struct search *search)
     free(search->reached);
 }
 
+static bool search_follow(struct search *search, struct desk_entry *to, struct desk_entry *from)
+{
+    if (search->ways++ == DESK_WAYS)
+        return false;
+    search_add(search, to, from);
+    return true;
+}
+
 /* All that those depend on, directly or not, where it begins; until `to` (or NULL) is reached. */
 static void search_needs(struct search *search, const struct desk_entry *to)
 {
     for (size_t i = 0; i < search->count && search->reached[i] != to; i++)
         for (size_t k = 0; k < search->reached[i]->n_needs; k++)
-            search_add(search, search->reached[i]->needs[k].on, search->reached[i]);
+            if (!search_follow(search, search->reached[i]->needs[k].on, search->reached[i]))
+                return;
 }
 
-/* All that depend on it, directly or not. */
+/* All that depend on those where it begins, directly or not. */
+static void search_dependents(struct search *search)
+{
+    const struct need *need;
+
+    for (size_t i = 0; i < search->count; i++)
+        LIST_FOREACH(need, &search->reached[i]->needed_by, of_on)
+            if (!search_follow(search, need->of, search->reached[i]))
+                return;
+}
+
 static void wake_all_dependents(struct desk_entry *entry)
 {
     _cleanup_(search_done) struct search search = {0};
-    struct need *need;
 
     search_add(&search, entry, entry);
-    for (size_t i = 0; i < search.count; i++)
-        LIST_FOREACH(need, &search.reached[i]->needed_by, of_on)
-            search_add(&search, need->of, search.reached[i]);
+    search_dependents(&search);
     for (size_t i = 0; i < search.count; i++)
         wake_if_held(search.reached[i]);
 }

@@ -101,19 +101,38 @@ void desk_free_following(struct desk_entry *entry)
 
 /* ---- Rest ---- */
 
+/* Nothing came while the operation went on. With the lock. */
+static bool is_untouched(const struct desk_entry *entry)
+{
+    bool is_changed = entry->was_observed && (entry->observed.generation > entry->read.generation ||
+                                              entry->observed.is_deleting);
+
+    return !entry->is_asked_for && !entry->has_landed && !entry->has_left && !is_changed;
+}
+
 void desk_set_rest(struct desk_entry *entry, const struct desk_rest *rest)
 {
     struct desk *desk = entry->table->desk;
     LOCKED(&desk->lock);
-    bool is_changed = entry->was_observed && (entry->observed.generation > entry->read.generation ||
-                                              entry->observed.is_deleting);
 
     entry->rest = *rest;
-    /* Unless something came while the operation went on. */
-    entry->is_at_rest =
-        !entry->is_asked_for && !entry->has_landed && !entry->has_left && !is_changed;
+    entry->is_at_rest = is_untouched(entry);
     if (rest->drift_wait && entry->drift_at < now(desk) + rest->drift_wait)
         entry->drift_at = now(desk) + rest->drift_wait;
+}
+
+void desk_listen(struct desk_entry *entry)
+{
+    const struct desk_following *following = entry->following;
+    LOCKED(&entry->table->desk->lock);
+
+    if (!following)
+        return;
+    entry->rest = (struct desk_rest){.has_failed = true, .verify_at = entry->rest.verify_at};
+    entry->is_at_rest = is_untouched(entry);
+    for (size_t i = 0; i < following->n_runtimes; i++)
+        if (following->of[i])
+            following->runtimes[i]->ops->follow->listen(following->of[i]);
 }
 
 int64_t desk_verify_at(const struct desk_entry *entry)
@@ -168,6 +187,8 @@ bool desk_is_at_rest(struct desk *desk, const char *key, bool is_whole, int64_t 
         return false;
     if (atomic_load(&entry->following->has_drifted))
         return !takes_drift(entry, at, ret_after);
+    if (entry->rest.has_failed)
+        return false;
     if (!is_whole || !entry->rest.is_followed || at >= entry->rest.verify_at ||
         desk_following_state(entry, NULL) != FOLLOWING_WHOLE)
         return false;

@@ -6,6 +6,9 @@
  * tells drift. The regular check of a Spec at rest asks nobody for anything, as long as all that it
  * has is followed, and whole; but its values are verified from time to time.
  *
+ * Where an operation failed, what people say on the objects (runtime_follow_ops.listen) has the
+ * next try at once, which comes by itself in any case.
+ *
  * Drift has a check at once, ten times in a row, and then once a second: an object that changes all
  * the time does not keep the operator busy.
  *
@@ -32,12 +35,15 @@ void desk_unfollow(struct desk_entry *entry);
 struct desk_rest {
     bool is_followed;   /* all that the Spec has */
     bool ignores_drift; /* nobody wants to know what others do: nothing is followed or verified */
+    bool has_failed;    /* desk_listen(): it has another try whenever one is due */
     int64_t interval;   /* ms until the next regular check */
     int64_t verify_at;  /* ms, monotonic: its values are to be verified then; 0: never */
     int64_t drift_wait; /* ms before which drift is not looked at */
 };
 /* An operation left the Spec Ready; what it has is followed by now. */
 void desk_set_rest(struct desk_entry *entry, const struct desk_rest *rest);
+/* An operation failed. */
+void desk_listen(struct desk_entry *entry);
 /* verify_at of the last rest; 0: there was none. */
 int64_t desk_verify_at(const struct desk_entry *entry);
 /* Whether it was at rest before, and all is whole. why: unless it is. */

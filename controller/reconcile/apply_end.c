@@ -314,8 +314,10 @@ static int end_badly(struct attempt *attempt, const struct error *failure,
         if (results && report_needs_plan(results) && result->kind == RECONCILE_RETRY)
             result->after = PLAN_RETRY;
         r = failed(attempt, &said, results, error);
-        if (r >= 0)
+        if (r >= 0) {
+            following_listen(attempt);
             remediate(attempt, failure, result);
+        }
         end_unless_unwritten(attempt, r);
         return r;
     }

@@ -108,6 +108,11 @@ void following_settle(struct attempt *attempt, int64_t drift_wait)
         desk_set_rest(attempt->entry, &rest);
 }
 
+void following_listen(struct attempt *attempt)
+{
+    desk_listen(attempt->entry);
+}
+
 bool following_rests(const struct reconcile_context *context, const char *key,
                      struct reconcile_result *ret)
 {

@@ -27,6 +27,9 @@ void following_note(struct attempt *attempt);
 /* It ends well, and the Spec is Ready. drift_wait: ms for which drift is left as it is. */
 void following_settle(struct attempt *attempt, int64_t drift_wait);
 
+/* It failed: what people say on its objects has the next try at once. */
+void following_listen(struct attempt *attempt);
+
 /* For a key: there is nothing to do, and *ret says when to look again. */
 bool following_rests(const struct reconcile_context *context, const char *key,
                      struct reconcile_result *ret);

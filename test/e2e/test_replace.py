@@ -152,6 +152,21 @@ def test_what_holds_data_needs_its_own_annotation(controlled, tenant):
     spec.delete()
 
 
+@pytest.mark.parametrize("word", ["force=enabled", "reconcile=disabled"])
+def test_what_a_person_says_on_the_object_is_heard_at_once(controlled, tenant, word):
+    """F5: with no other command, where the Spec failed and is not tried again for long."""
+    cluster, spec = controlled, Spec(controlled, tenant)
+    spec.apply([claim(tenant, "one")], wait=False).wait("True")
+    old = uid(cluster, claim(tenant, "one"))
+    spec.apply([claim(tenant, "two")], wait=False, retryInterval="10m")
+    assert spec.wait("False")["reason"] == "ImmutableField"
+    cluster.kubectl("annotate", "persistentvolumeclaim", "x", "-n", tenant, f"api.kusion.io/{word}")
+    spec.wait("True")
+    assert (uid(cluster, claim(tenant, "two")) == old) == (word == "reconcile=disabled")
+    cluster.kubectl("delete", "persistentvolumeclaim", "x", "-n", tenant)
+    spec.delete()
+
+
 def test_an_approved_plan_replaces_and_an_update_does_not_cover_it(controlled, tenant):
     cluster, spec = controlled, Approved(controlled, tenant)
     before, after = job(tenant, "one"), job(tenant, "two")

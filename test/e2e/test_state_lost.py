@@ -153,13 +153,27 @@ class Life:
     def map(self, short, data="1"):
         return config_map(self.name(short), self.tenant, {"x": data})
 
+    def absent(self):
+        """Of a kind that nobody serves."""
+        return {"id": f"x.io/v1:Absent:{self.tenant}:{self.name('b')}", "type": "Kubernetes",
+                "attributes": {"apiVersion": "x.io/v1", "kind": "Absent",
+                               "metadata": {"name": self.name("b"), "namespace": self.tenant}}}
+
     def user(self):
         """Of the thing d."""
         return config_map(self.name("a"), self.tenant,
                           {"id": f"$kusion_path.{thing_id(KIND, self.name('d'))}.id"})
 
-    def apply(self, *resources):
-        return self.spec.apply(list(resources), **FIELDS)
+    def apply(self, *resources, **more):
+        return self.spec.apply(list(resources), **FIELDS, **more)
+
+    def request(self, **more):
+        """By a Release."""
+        path = f"/apis/api.kusion.io/v1/namespaces/{self.tenant}/releases"
+        self.cluster.api.create(path, {
+            "apiVersion": "api.kusion.io/v1", "kind": "Release",
+            "metadata": {"name": f"by-{self.phase}", "namespace": self.tenant},
+            "spec": {"specRef": {"name": self.phase}, **more}}).must()
 
     def say(self, *resources):
         """A Spec that is being deleted, too."""
@@ -256,13 +270,8 @@ class Deleted(Ready):
 class Failed(Ready):
     """It never was Ready."""
 
-    def _absent(self):
-        return {**self.map("b"), "id": f"x.io/v1:Absent:{self.tenant}:b",
-                "attributes": {"apiVersion": "x.io/v1", "kind": "Absent",
-                               "metadata": {"name": "b", "namespace": self.tenant}}}
-
     def set_up(self):
-        self.apply(self.thing("d"), self.user(), self._absent())
+        self.apply(self.thing("d"), self.user(), self.absent())
         self.spec.wait("False")
 
     def check(self):
@@ -336,11 +345,7 @@ class Rolled(Ready):
         self.spec.wait("True")
         self.apply(self.thing("d"), self.map("b", "2"))
         self.spec.wait("True")
-        path = f"/apis/api.kusion.io/v1/namespaces/{self.tenant}/releases"
-        self.cluster.api.create(path, {
-            "apiVersion": "api.kusion.io/v1", "kind": "Release",
-            "metadata": {"name": f"undo-{self.phase}", "namespace": self.tenant},
-            "spec": {"specRef": {"name": self.phase}, "operation": "Rollback", "toRevision": 1}}).must()
+        self.request(operation="Rollback", toRevision=1)
         self.spec.wait("False")
 
     def check(self):
@@ -350,6 +355,57 @@ class Rolled(Ready):
         self.apply(self.thing("d", place=1), self.map("b", "3"))
         self.spec.wait("True")
         self.cluster.api.delete(self.spec.path).must()
+
+
+class Emptied(Ready):
+    """A person had it destroyed, which State alone tells."""
+
+    def set_up(self):
+        super().set_up()
+        self.request(operation="Destroy")
+        eventually(lambda: self.made("d") == ["POST 1", "DELETE 1"] and not self.there("a") and not self.there("b"))
+        self.spec.wait("False")
+
+    def check(self):
+        eventually(lambda: (self.spec.condition() or {}).get("reason") == "StateLost")
+        assert not self.there("a") and not self.there("b")
+
+    def way_out(self):
+        """It is wanted again."""
+        self.apply(self.thing("d"), self.user(), self.map("b", "2"))
+        self.spec.wait("True")
+        assert self.made("d") == ["POST 1", "DELETE 1", "POST 2"]
+        self.cluster.api.delete(self.spec.path).must()
+
+
+class Waiting(Ready):
+    """Its next plan waits for an approval."""
+
+    def begin(self):
+        self.apply(self.thing("d"), self.thing("e"), self.user(), approval={"mode": "Manual"})
+        eventually(lambda: is_said(self, "AwaitingApproval"))
+
+    def check(self):
+        """A plan of what can be planned waits."""
+        eventually(lambda: "1 that could not be looked at" in is_said(self, "AwaitingApproval"))
+        self.spec.wait_event("StateLost")
+        assert self.made("e") == [] and self.there("b")
+
+
+class Suspended(Ready):
+    """Nothing is done, and nothing said, until it is continued."""
+
+    def begin(self):
+        self.apply(self.thing("d"), self.user(), self.map("b"), suspend=True)
+        eventually(lambda: is_said(self, "Suspended"))
+
+    def check(self):
+        is_said(self, "Suspended")
+
+    def way_out(self):
+        self.apply(self.thing("d"), self.user(), self.map("b"))
+        Ready.check(self)
+        super().way_out()
 
 
 class Restored(Changed):
@@ -370,6 +426,8 @@ class Restored(Changed):
 
 PHASES = {kind.__name__.lower(): kind
           for kind in (Ready, Changed, Deleted, Failed, First, Growing, Destroying, Rolled, Restored)}
+# For which it is enough to lose State in one way.
+MORE = {kind.__name__.lower(): kind for kind in (Emptied, Waiting, Suspended)}
 
 
 # ---- The operator ----
@@ -442,7 +500,7 @@ def lose(world, way):
 
 @pytest.mark.parametrize("store, way", GONE)
 def test_state_is_gone(world, store, way):
-    made = world(store)
+    made = world(store, phases={**PHASES, **(MORE if (store, way) == (InFiles, "clear") else {})})
     lose(made, way)
     made.each("check")
     for life in made.lives:
@@ -524,7 +582,71 @@ class AgedDeleted(Aged):
         self.say(*self._second(d=2, e=1))
 
 
+class AgedFailed(Aged):
+    """What came since then never was Ready."""
+
+    def grow(self):
+        self.apply(*self._second(self.absent()))
+        self.spec.wait("False")
+
+
+class AgedGrowing(Aged):
+    """Another creation has begun, and is never done."""
+
+    def begin(self):
+        self.hold = self.world.hold("POST", self.name("f"), "before")
+        self.apply(*self._second(self.thing("f")))
+        self.hold.wait()
+        eventually(lambda: self.spec.get().get("status", {}).get("unfinishedRevision"))
+
+    def check(self):
+        eventually(lambda: self.is_held("d", "e", "f"))
+        assert self.made("e") == ["POST 1"] and self.made("f") == []
+
+    def way_out(self):
+        word = {"kusionstack.io/not-created": int(self.lost()["f"])}
+        self.apply(*self._second(self.thing("f", **word), d=2, e=1))
+        self.spec.wait("True")
+        assert self.made("f") == ["POST 1"]
+        self.cluster.api.delete(self.spec.path).must()
+
+
+class AgedDestroying(AgedDeleted):
+    """It was being deleted."""
+
+    def begin(self):
+        self.hold = self.world.hold("DELETE", self.name("d"), "before")
+        self.other = self.world.hold("DELETE", self.name("e"), "before")
+        self.cluster.api.delete(self.spec.path).must()
+        self.hold.wait()
+        self.other.wait()
+
+    def while_down(self):
+        self.other.release(lost=True)
+
+
+class AgedRolled(Rolled):
+    """The rollback, and what it took away again, is not in State."""
+
+    def set_up(self):
+        self.apply(self.thing("d"), self.map("b"))
+        self.spec.wait("True")
+
+    def grow(self):
+        self.apply(self.thing("d"), self.map("b", "2"), self.thing("e"), self.map("a"))
+        self.spec.wait("True")
+        self.request(operation="Rollback", toRevision=1)
+        eventually(lambda: self.made("e") == ["POST 1", "DELETE 1"] and not self.there("a"))
+        self.spec.wait("False")
+
+    def check(self):
+        super().check()
+        assert self.made("e") == ["POST 1", "DELETE 1"] and not self.there("a")
+
+
 AGED = {"aged": Aged, "aged-changed": AgedChanged, "aged-deleted": AgedDeleted}
+MORE_AGED = {"aged-failed": AgedFailed, "aged-growing": AgedGrowing, "aged-destroying": AgedDestroying,
+             "aged-rolled": AgedRolled}
 
 
 def is_stopped(life):
@@ -537,12 +659,14 @@ def is_stopped(life):
 @pytest.mark.parametrize("way", ["put", "put_over", "put_heads"])
 @pytest.mark.parametrize("store", STORES)
 def test_state_is_older(world, store, way):
-    made = world(store, phases=AGED)
+    made = world(store, phases={**AGED, **(MORE_AGED if (store, way) == (InObjects, "put") else {})})
     made.start()
     made.each("set_up")
     copy = made.store.copy()
     made.each("grow")
+    made.each("begin")
     made.kill()
+    made.release()
     made.each("while_down")
     getattr(made.store, way)(copy)
     made.start()

@@ -3,11 +3,14 @@ which reads and writes the files that it is told, gets at nothing of the operato
 but in a folder of its own."""
 
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
+from kusion_e2e.broken import Whisperer, broken
 from kusion_e2e.controller import Controller
+from kusion_e2e.rights import account, bound, wait_until_may
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import open_text
 from kusion_e2e.terraform import flags, mirror, need_providers, terraform
@@ -45,7 +48,8 @@ def reading(name, place):
 
 
 def failures(spec):
-    return {one["id"].rpartition(":")[2]: one for one in spec.get()["status"]["resources"]["failed"]}
+    failed = spec.get().get("status", {}).get("resources", {}).get("failed", [])
+    return {one["id"].rpartition(":")[2]: one for one in failed}
 
 
 def test_reads_nothing_of_the_operators(controller, spec, tmp_path):
@@ -150,4 +154,55 @@ def test_an_argument_that_takes_all_memory_ends_the_provider_alone(controller, s
         greedy.cluster.api.patch(greedy.path, {"spec": {"deletionPolicy": "Orphan"}}).must()
         greedy.delete()  # what may have been made is in no cloud
     finally:
+        own.stop()
+
+
+@pytest.fixture
+def neighbour(state_namespace):
+    name = state_namespace.new_namespace("neighbour")
+    with bound(state_namespace, name, "cluster-admin", name):
+        wait_until_may(state_namespace, account(name), "*", "*", group="*")
+        yield name
+        state_namespace.leave_namespace(name)
+
+
+@pytest.fixture
+def whisperer():
+    made = Whisperer()
+    yield made
+    made.close()
+
+
+def took_too_much(spec):
+    failure = failures(spec).get("a", {})
+    assert failure.get("reason") == "ProviderMemory", failure
+    assert "PlanResourceChange: its process took too much memory, and ended" in failure["message"], failure
+    return True
+
+
+def test_a_provider_that_grows_while_it_is_used_ends_alone(controller, state_namespace, whisperer, tenant, neighbour):
+    """By the memory that it has: no limit of the kernel's holds this one. A neighbour's process goes on with the
+    call that it has."""
+    need_providers("test")
+    assert controller.stop() == 0
+    own = Controller(state_namespace, flags=[*flags("kusion/broken", which=("test",)), "--terraform-memory", "128Mi"])
+    modest, greedy = Spec(state_namespace, neighbour), Spec(state_namespace, tenant)
+    go_on = whisperer.held["modest", "ApplyResourceChange"] = threading.Event()
+    whisperer.tell("greedy", PlanResourceChange="grow 256")
+    try:
+        own.wait_leading()
+        modest.apply([broken()], context={"BROKEN": whisperer.address("modest")})
+        eventually(lambda: "ApplyResourceChange" in whisperer.asked.get("modest", []))
+        fields = {"context": {"BROKEN": whisperer.address("greedy")}, "timeout": "5s", "retryInterval": "1s"}
+        greedy.apply([broken()], **fields)
+        eventually(lambda: took_too_much(greedy))
+        go_on.set()
+        modest.wait("True")
+        assert len(whisperer.pids["modest"]) == 1 and own.process.poll() is None
+        whisperer.tell("greedy")
+        greedy.apply([broken(text="less")], **fields).wait("True")
+        for spec in (modest, greedy):
+            spec.delete()
+    finally:
+        go_on.set()
         own.stop()

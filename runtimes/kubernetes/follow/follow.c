@@ -52,7 +52,7 @@ struct followed {
     void *arg;
     struct tracked *objects;
     char *missed; /* why not all can be followed; NULL: all are */
-    bool is_held, has_ended;
+    bool is_held, listens, has_ended;
 };
 
 /* ---- Lifetime ---- */
@@ -173,13 +173,30 @@ enum runtime_whole followed_state(struct followed *followed, struct error *why)
 
 /* ---- Events ---- */
 
+static bool is_to_tell(const struct tracked *tracked)
+{
+    const struct followed *followed = tracked->of;
+
+    if (followed->listens)
+        return tracked->is_treated_anew && !tracked->n_in_flight;
+    return !followed->is_held && tracked_has_drifted(tracked);
+}
+
 /* With the lock. */
 static void tell_drift(struct tracked *tracked)
 {
-    struct followed *followed = tracked->of;
+    if (is_to_tell(tracked))
+        tracked->of->on_drift(tracked->of->arg);
+}
 
-    if (!followed->is_held && tracked_has_drifted(tracked))
-        followed->on_drift(followed->arg);
+/* With the lock. Once is enough. */
+static void tell_any_drift(const struct followed *followed)
+{
+    for (const struct tracked *each = followed->objects; each; each = each->next_of_spec)
+        if (is_to_tell(each)) {
+            followed->on_drift(followed->arg);
+            return;
+        }
 }
 
 /* What an event says to one of the Specs that track the object. */
@@ -519,6 +536,7 @@ void followed_hold(struct followed *followed)
     LOCKED(&followed->in->lock);
 
     followed->is_held = true;
+    followed->listens = false;
     for (struct tracked *each = followed->objects; each; each = each->next_of_spec)
         tracked_hold(each);
 }
@@ -590,12 +608,16 @@ void followed_settle_ends(struct followed *followed)
     LOCKED(&followed->in->lock);
 
     untrack(followed, false, &unused);
-    followed->is_held = false;
-    for (struct tracked *each = followed->objects; each; each = each->next_of_spec)
-        if (tracked_has_drifted(each)) {
-            followed->on_drift(followed->arg);
-            break;
-        }
+    followed->is_held = followed->listens = false;
+    tell_any_drift(followed);
+}
+
+void followed_listen(struct followed *followed)
+{
+    LOCKED(&followed->in->lock);
+
+    followed->is_held = followed->listens = true;
+    tell_any_drift(followed);
 }
 
 void followed_miss(struct followed *followed, const char *why)

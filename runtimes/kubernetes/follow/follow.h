@@ -81,6 +81,9 @@ void followed_settle_begins(struct followed *followed);
 void followed_settle(struct followed *followed, const struct follow_place *place,
                      const struct record *record);
 void followed_settle_ends(struct followed *followed);
+/* Instead of these: until the next followed_hold(), only the annotations that say how an object is
+ * to be treated are told, also those that changed since the last one. */
+void followed_listen(struct followed *followed);
 
 /* An object of the Spec cannot be followed: it is not whole until the next settlement. */
 void followed_miss(struct followed *followed, const char *why);

@@ -74,13 +74,23 @@ static void settle(struct runtime_following *following, struct runtime_session *
     followed_settle_ends(of(following));
 }
 
+static void listen(struct runtime_following *following)
+{
+    followed_listen(of(following));
+}
+
 static enum runtime_whole state(struct runtime_following *following, struct error *why)
 {
     return followed_state(of(following), why);
 }
 
-const struct runtime_follow_ops kube_follow_ops = {
-    .begin = begin, .ref = ref, .unref = unref, .end = end, .settle = settle, .state = state};
+const struct runtime_follow_ops kube_follow_ops = {.begin = begin,
+                                                   .ref = ref,
+                                                   .unref = unref,
+                                                   .end = end,
+                                                   .settle = settle,
+                                                   .listen = listen,
+                                                   .state = state};
 
 /* ---- A session ---- */
 

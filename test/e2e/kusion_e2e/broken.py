@@ -9,10 +9,10 @@ from kusion_e2e.terraform import thing_id
 
 class Whisperer:
     """Each life, the first part of the path, is told at each moment what to do; the processes that ask
-    are kept, by their life."""
+    are kept, by their life. What is in `held`, as (life, moment), is told when its event is set."""
 
     def __init__(self):
-        self.words, self.pids, self.asked = {}, {}, {}
+        self.words, self.pids, self.asked, self.held = {}, {}, {}, {}
         whisperer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -21,6 +21,8 @@ class Whisperer:
                 _, life, moment = asked.path.split("/")
                 whisperer.pids.setdefault(life, set()).add(int(asked.query.removeprefix("pid=")))
                 whisperer.asked.setdefault(life, []).append(moment)
+                if (life, moment) in whisperer.held:
+                    whisperer.held[life, moment].wait()
                 text = whisperer.words.get(life, {}).get(moment, "").encode()
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(text)))

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -89,6 +90,22 @@ func begin(listener net.Listener) {
 
 // ---- Calls ----
 
+// grow takes so many MiB of memory that is shared. The kernel does not count it as asked
+// for (RLIMIT_DATA), so that only who looks at the process sees it.
+func grow(mebibytes string) {
+	number, _ := strconv.Atoi(mebibytes)
+	taken, err := syscall.Mmap(-1, 0, number<<20, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_SHARED|syscall.MAP_ANONYMOUS)
+	if err != nil {
+		complain(err.Error())
+		os.Exit(1)
+	}
+	for at := 0; at < len(taken); at += os.Getpagesize() {
+		taken[at] = 1
+	}
+	forever()
+}
+
 // finish is what comes after a message: gRPC's status; "": none.
 func finish(to http.ResponseWriter, status, text string) {
 	_ = http.NewResponseController(to).Flush() // else Go sends no trailers
@@ -131,6 +148,8 @@ func call(to http.ResponseWriter, request *http.Request, method string) {
 		forever()
 	case "die":
 		die()
+	case "grow":
+		grow(rest)
 	case "big":
 		sendTooMuch(to, request)
 	case "garble": // no message

@@ -240,6 +240,32 @@ static void long_cycles_are_cut(void)
     end(&fixture);
 }
 
+/* Each search holds the lock of all Specs. */
+static void what_is_too_far_is_not_looked_for(void)
+{
+    struct fixture fixture;
+    const struct spec_key first = key_of("0"), far = key_of("10000"), too_far = key_of("10001");
+    struct desk_path path;
+
+    begin(&fixture);
+    show(&fixture, "team/10001", "u", 1, false);
+    for (int i = 10000; i >= 0; i--) {
+        _cleanup_free_ char *name = str_printf("%d", i), *next = str_printf("%d", i + 1);
+        _cleanup_free_ char *key = str_printf("team/%d", i);
+
+        show(&fixture, key, "u", 1, false);
+        depend(&fixture, name, next);
+    }
+    EXPECT(desk_find_path(fixture.desk, &first, 1, &far, &path), "it is near enough");
+    desk_path_done(&path);
+    EXPECT(!desk_find_path(fixture.desk, &first, 1, &too_far, &path), "it is not");
+    hold(&fixture, "0");
+    hold(&fixture, "1");
+    depend(&fixture, "10001", "0");
+    expect_queue(&fixture, "team/1 ", "the other is looked at in its own time");
+    end(&fixture);
+}
+
 static void dependents_are_counted(void)
 {
     const struct spec_key db = key_of("db");
@@ -269,4 +295,4 @@ static void dependents_are_counted(void)
 SUITE(desk_dependencies, TEST(a_held_one_is_woken), TEST(who_goes_is_told_to_what_it_depended_on),
       TEST(readiness_is_of_one_object), TEST(cycles_are_found),
       TEST(the_shortest_way_of_several_is_found), TEST(long_cycles_are_cut),
-      TEST(dependents_are_counted))
+      TEST(what_is_too_far_is_not_looked_for), TEST(dependents_are_counted))

@@ -15,7 +15,7 @@ struct fake_runtime {
     enum runtime_whole whole;
     runtime_on_event *on_drift;
     void *arg;
-    bool has_ended;
+    bool listens, has_ended;
 };
 
 static struct runtime_following *begin_following(struct runtime *runtime,
@@ -41,6 +41,11 @@ static void end_following(struct runtime_following *following)
     ((struct fake_runtime *)following)->has_ended = true;
 }
 
+static void listen_for_people(struct runtime_following *following)
+{
+    ((struct fake_runtime *)following)->listens = true;
+}
+
 static enum runtime_whole state(struct runtime_following *following, struct error *why)
 {
     enum runtime_whole whole = ((struct fake_runtime *)following)->whole;
@@ -50,8 +55,11 @@ static enum runtime_whole state(struct runtime_following *following, struct erro
     return whole;
 }
 
-static const struct runtime_follow_ops follow_ops = {
-    .begin = begin_following, .unref = unref, .end = end_following, .state = state};
+static const struct runtime_follow_ops follow_ops = {.begin = begin_following,
+                                                     .unref = unref,
+                                                     .end = end_following,
+                                                     .listen = listen_for_people,
+                                                     .state = state};
 static const struct runtime_ops fake_ops = {.follow = &follow_ops}, deaf_ops = {0};
 
 struct fixture {
@@ -269,6 +277,55 @@ static void drift_may_have_to_wait(void)
     end(&fixture);
 }
 
+/* A reconcile with an operation that fails. */
+static void fail(struct fixture *fixture)
+{
+    struct desk_entry *entry = enter(fixture);
+
+    desk_follow(entry, fixture->runtimes, ARRAY_SIZE(fixture->runtimes));
+    desk_listen(entry);
+    desk_leave(entry);
+}
+
+static void what_failed_is_tried_when_it_is_due_or_somebody_says_so(void)
+{
+    struct fixture fixture;
+    struct desk_rest rest;
+
+    begin(&fixture);
+    rest = a_rest(&fixture);
+    reconcile(&fixture, &rest);
+    fail(&fixture);
+    EXPECT(fixture.fake.listens, "the runtime was told");
+    expect_rest(&fixture, -1, "it is due");
+    for (unsigned i = 1; i <= DRIFT_BURST; i++) {
+        tell_drift(&fixture, i, "its key is queued");
+        expect_rest(&fixture, -1, "at once");
+        fail(&fixture);
+    }
+    tell_drift(&fixture, DRIFT_BURST + 1, "its key is queued");
+    expect_rest(&fixture, DRIFT_EACH, "then one each");
+    show(&fixture, 2);
+    expect_rest(&fixture, -1, "its Spec changed");
+    end(&fixture);
+}
+
+/* What was set as it rested is not in force any more. */
+static void what_ignored_drift_and_failed_is_tried_again(void)
+{
+    struct fixture fixture;
+    struct desk_entry *entry;
+
+    begin(&fixture);
+    entry = enter(&fixture);
+    desk_unfollow(entry);
+    desk_set_rest(entry, &(struct desk_rest){.ignores_drift = true, .interval = INTERVAL});
+    desk_leave(entry);
+    fail(&fixture);
+    expect_rest(&fixture, -1, "it is due");
+    end(&fixture);
+}
+
 static void what_ignores_drift_rests_until_it_changes(void)
 {
     struct fixture fixture;
@@ -311,4 +368,6 @@ static void tells_what_is_not_whole(void)
 
 SUITE(desk_following, TEST(rests_until_its_values_are_verified), TEST(is_ended),
       TEST(drift_that_does_not_end_is_looked_at_each_second), TEST(drift_may_have_to_wait),
+      TEST(what_failed_is_tried_when_it_is_due_or_somebody_says_so),
+      TEST(what_ignored_drift_and_failed_is_tried_again),
       TEST(what_ignores_drift_rests_until_it_changes), TEST(tells_what_is_not_whole))

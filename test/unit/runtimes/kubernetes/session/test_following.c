@@ -192,6 +192,38 @@ static void drift_of_one_object(void)
     call_end(&call);
 }
 
+/* Of a Spec whose operation failed: what is done to its objects waits for the next try. */
+static void what_people_say_is_told_after_a_failure(void)
+{
+    static const struct fake_step steps[] = {
+        DISCOVERY, LISTED(META_OF("a", AT("5") FIELDS(OURS, WHOLE)) "," META_OF("b", AT("6"))),
+        WATCHED(EVENT("MODIFIED", META_OF("a", AT("8") FIELDS(OURS, PART))) EVENT(
+            "MODIFIED",
+            META_OF("b", AT("10") ",\"annotations\":{\"api.kusion.io/force\":\"enabled\"}")))};
+    _cleanup_value_ const struct value *written =
+        stage_value(META_OF("a", AT("5") FIELDS(OURS, WHOLE)));
+    _cleanup_value_ const struct value *a = NULL, *b = NULL;
+    struct follower web, db;
+    struct kube_ref ref;
+    struct call call;
+
+    begin(&call, steps, ARRAY_SIZE(steps));
+    follow(&web, &call, "web");
+    follow(&db, &call, "db");
+    ref = ref_of(web.session, MAP("a"), &a);
+    session_write_begins(web.session, &ref);
+    session_write_ends(web.session, &ref, written);
+    kube_follow_ops.listen(web.following);
+    ref = ref_of(db.session, MAP("b"), &b);
+    session_track(db.session, &ref);
+    kube_follow_ops.listen(db.following);
+    EXPECT(is_told(&db, 1), "somebody says that b may be replaced");
+    EXPECT_INT(atomic_load(&web.count), 0, "a is looked at by the next try");
+    unfollow(&db);
+    unfollow(&web);
+    call_end(&call);
+}
+
 static void what_nobody_touched_is_known(void)
 {
     static const struct fake_step steps[] = {
@@ -428,7 +460,7 @@ static void watches_come_and_go_with_what_is_followed(void)
 }
 
 SUITE(kube_following, TEST(drift_is_told_to_its_spec), TEST(drift_of_one_object),
-      TEST(what_nobody_touched_is_known), TEST(a_refused_watch_says_so),
-      TEST(a_cluster_that_knows_us_no_more_is_looked_at), TEST(watches_are_bounded),
-      TEST(specs_of_one_object_are_bounded), TEST(followings_come_and_go_at_once),
-      TEST(watches_come_and_go_with_what_is_followed))
+      TEST(what_people_say_is_told_after_a_failure), TEST(what_nobody_touched_is_known),
+      TEST(a_refused_watch_says_so), TEST(a_cluster_that_knows_us_no_more_is_looked_at),
+      TEST(watches_are_bounded), TEST(specs_of_one_object_are_bounded),
+      TEST(followings_come_and_go_at_once), TEST(watches_come_and_go_with_what_is_followed))
