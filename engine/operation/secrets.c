@@ -9,11 +9,7 @@
 #include "engine/value/children.h"
 #include "engine/value/value_mark.h"
 
-/* "secret:DIGEST VERSION REFERENCE", or "secret64:" of a value that stands there in Base64. */
-#define MARK         "secret:"
-#define MARK_BASE64  "secret64:"
-#define DIGEST_BYTES 16
-#define DIGEST_SIZE  (2 * DIGEST_BYTES + 1)
+#define DIGEST_SIZE (2 * SECRET_MARK_DIGEST_BYTES + 1)
 
 #define READ_TIME 20000 /* ms for one secret, at most */
 
@@ -170,29 +166,24 @@ static const struct value *seal(struct operation *operation, const char *text, s
 {
     _cleanup_buf_ struct buf decoded = BUF_INIT;
     const struct operation_secret *secret = find_bytes(operation, text, length);
-    const struct value *mark = secret ? mark_of(secret, MARK) : NULL;
+    const struct value *mark = secret ? mark_of(secret, SECRET_MARK) : NULL;
 
     if (mark || !base64_decode(&decoded, text, length))
         return mark;
     secret = find_bytes(operation, decoded.data, decoded.length);
     explicit_bzero(decoded.data, decoded.length);
-    return secret ? mark_of(secret, MARK_BASE64) : NULL;
+    return secret ? mark_of(secret, SECRET_MARK_BASE64) : NULL;
 }
 
 /* Whether the text is a mark; ret: its digest. */
 static bool read_mark(const char *text, char ret[DIGEST_SIZE], bool *ret_is_base64)
 {
-    const char *digest;
-
-    *ret_is_base64 = str_has_prefix(text, MARK_BASE64);
-    if (!*ret_is_base64 && !str_has_prefix(text, MARK))
+    if (!secret_ref_is_mark(text))
         return false;
-    digest = strchr(text, ':') + 1;
-    if (strspn(digest, "0123456789abcdef") != DIGEST_SIZE - 1 || digest[DIGEST_SIZE - 1] != ' ')
-        return false;
-    memcpy(ret, digest, DIGEST_SIZE - 1);
+    *ret_is_base64 = str_has_prefix(text, SECRET_MARK_BASE64);
+    memcpy(ret, strchr(text, ':') + 1, DIGEST_SIZE - 1);
     ret[DIGEST_SIZE - 1] = '\0';
-    return strstr(digest, " " SECRET_REF_PREFIX) != NULL;
+    return true;
 }
 
 static const struct value *value_of(const struct operation_secret *secret, bool is_base64)

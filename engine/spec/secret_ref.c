@@ -73,6 +73,29 @@ const char *secret_ref_find_extension(const struct value *extensions, const char
     return NULL;
 }
 
+/* ---- Marks ---- */
+
+bool secret_ref_is_mark(const char *text)
+{
+    const char *digest;
+
+    if (!str_has_prefix(text, SECRET_MARK) && !str_has_prefix(text, SECRET_MARK_BASE64))
+        return false;
+    digest = strchr(text, ':') + 1;
+    return strspn(digest, "0123456789abcdef") == 2 * SECRET_MARK_DIGEST_BYTES &&
+           digest[2 * SECRET_MARK_DIGEST_BYTES] == ' ' && strstr(digest, " " SECRET_REF_PREFIX);
+}
+
+bool secret_ref_has_mark(const struct value *value)
+{
+    const char *text = value_string(value);
+    bool has_mark = text && secret_ref_is_mark(text);
+
+    for (size_t i = 0; !has_mark && i < value_count(value); i++)
+        has_mark = secret_ref_has_mark(value_child(value, i));
+    return has_mark;
+}
+
 /* ---- Values in clear ---- */
 
 static bool is_clear(const struct value *value, bool is_data)

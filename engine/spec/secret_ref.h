@@ -42,6 +42,16 @@ bool secret_ref_is_within(const struct value *value);
  * a reference is refused. */
 const char *secret_ref_find_extension(const struct value *extensions, const char *kept);
 
+/* What State has in place of a value of a store: "secret:DIGEST VERSION REFERENCE", or "secret64:"
+ * of a value that stands there in Base64. The digest is in hexadecimal. */
+#define SECRET_MARK              "secret:"
+#define SECRET_MARK_BASE64       "secret64:"
+#define SECRET_MARK_DIGEST_BYTES 16
+
+bool secret_ref_is_mark(const char *text);
+/* Whether the value is a mark, or has one. */
+bool secret_ref_has_mark(const struct value *value);
+
 /* Whether a member (`data`, `stringData`) of a resource's attributes, if these are a Secret, has a
  * value in clear: one that is neither sensitive nor a reference of either kind. */
 bool secret_ref_is_clear(const struct value *attributes, const char *member);

@@ -358,11 +358,8 @@ static int plan_read(struct planning *planning, const struct observation *hint,
 
 static bool is_place_known(const struct planning *planning)
 {
-    const struct value *where = value_get(planning->subject.description.read, "where");
-    _cleanup_free_ char *key =
-        select_key(planning->subject.description.read, planning->subject.fill.attributes);
-
-    return planning->step->path && (!value_count(where) || key);
+    return planning->step->path &&
+           select_is_known(planning->subject.description.read, planning->subject.fill.attributes);
 }
 
 static int plan_object(struct planning *planning, const struct observation *hint,
@@ -396,8 +393,9 @@ static int plan_removal(struct planning *planning, const struct observation *hin
 
     if (description_needs_id(&planning->subject.description) && !planning->subject.id)
         return err_set(error, ERR_UNSUPPORTED, "CannotBeFound", "State does not have its id");
-    if (!planning->step->path)
-        return err_set(error, ERR_INTERNAL, NULL, "what names it is not known");
+    if (!is_place_known(planning))
+        return err_set(error, ERR_UNSUPPORTED, "CannotBeFound",
+                       "what names it is a value of a secret store, which State does not keep");
     r = look(planning, hint, call, error);
     if (r < 0)
         return r;

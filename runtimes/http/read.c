@@ -5,6 +5,7 @@
 #include "engine/base/str.h"
 #include "engine/value/json.h"
 #include "engine/value/path.h"
+#include "runtimes/http/resource/select.h"
 #include "runtimes/http/session.h"
 
 /* ---- One ---- */
@@ -23,7 +24,10 @@ static int find_path(const struct subject *subject, char **ret, struct error *er
         return cannot_be_found("its id is not known, which only the answer to its creation told",
                                error);
     r = rest_thing_path(&subject->description, &subject->fill, ret, error);
-    return r >= 0 && !*ret ? cannot_be_found("what names it is not known", error) : r;
+    if (r >= 0 && (!*ret || !select_is_known(subject->description.read, subject->fill.attributes)))
+        return cannot_be_found("what names it is not known, or is a value of a secret store",
+                               error);
+    return r;
 }
 
 static void fill_outcome(const struct subject *subject, const struct rest_thing *thing,

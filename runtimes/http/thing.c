@@ -58,11 +58,9 @@ int rest_thing_read(struct rest_server *server, const struct http_description *d
     int r = exchange_do(&exchange, call, &answer, error);
 
     if (r >= 0 && !description_has_status(description->read, "absent", answer.status)) {
-        if (exchange_is_success(answer.status) && answer.document)
-            r = rest_thing_find(description, attributes, &answer, ret, error);
-        else
+        if (!exchange_is_success(answer.status) || !answer.document)
             r = exchange_refuse(&exchange, &answer, error);
-        if (r < 0 && r == ERR_INTERNAL)
+        else if ((r = rest_thing_find(description, attributes, &answer, ret, error)) < 0)
             err_wrap(error, "GET %s", path);
     }
     return r;

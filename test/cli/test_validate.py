@@ -103,6 +103,14 @@ def test_the_examples_are_right():
      "stdin:7:62  error  a  extensions.connection.bearerFrom.ref: refers to a secret, and the Spec has no secretStore"),
     (STORE + THING + "    parameters: {key: 'ref://api/key'}\n",
      "error  a  extensions.parameters: a reference to a secret may stand in `connection` and in the attributes"),
+    (STORE + THING.replace("name: web", "name: 'ref://api/name'"),
+     "error  a  extensions.read.path: the attribute /name is a reference to a secret, of which State keeps no value"),
+    (STORE + THING.replace("name: web", "name: web\n    key: 'ref://api/key'").replace(
+        'DELETE, path: "/things/{/name}"', 'POST, path: "/gone", body: {$attributes: ""}'),
+     'error  a  extensions.delete.body: the attribute "" is a reference to a secret, of which State keeps no value'),
+    (STORE + THING.replace("/{/name}", ", where: {/n: /name}", 1).replace('things, where: {/n: /name}"', 'things", where: {/n: /name}'
+                                                                        ).replace("name: web", "name: 'ref://api/name'"),
+     "error  a  extensions.read.where: the attribute /name is a reference to a secret, of which State keeps no value"),
     ("a: [\n", "stdin:2:1  error  while parsing"),
     ("a: b\n\tc: d\n", "stdin:2:1  error  while scanning"),
 ], ids=str)

@@ -10,6 +10,7 @@ from kusion_e2e.canary_server import Canary, one
 from kusion_e2e.controller import Controller
 from kusion_e2e.rest import Rest
 from kusion_e2e.specs import Spec
+from kusion_e2e.wait import eventually
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +130,15 @@ def test_headers_that_are_not_a_tenants(spec, rest, headers):
     assert not rest.requests
 
 
+def test_a_prefix_that_ends_its_header(spec, rest):
+    resource = one("a", rest.url)
+    resource["extensions"]["connection"]["headersFrom"] = [
+        {"name": "X-A", "secret": "rest", "key": "token", "prefix": "b\r\nHost: inner\r\nX-B: "}]
+    spec.apply([resource])
+    assert spec.wait("False")["reason"] == "InvalidSpec"
+    assert not rest.requests
+
+
 def test_redirects_are_not_followed(spec, rest, canary, monkeypatch):
     def redirect(handler):
         handler.send_response(302)
@@ -165,6 +175,10 @@ def test_answers_are_bounded_and_not_told(spec, rest, monkeypatch):
     monkeypatch.setattr(rest.server.RequestHandlerClass, "do_GET", large)
     spec.apply([one("a", rest.url)], retryInterval="1s")
     assert spec.wait("False")["reason"] == "TooLarge"
+    monkeypatch.setattr(rest.server.RequestHandlerClass, "do_GET", lambda handler: handler.answer(200))
+    spec.apply([one("a", rest.url)], retryInterval="1s")
+    eventually(lambda: ": GET /x: status 200, the answer has no body" in spec.condition()["message"])
+    assert spec.condition()["message"].count("GET /x") == 1
     monkeypatch.setattr(rest.server.RequestHandlerClass, "do_GET", page)
     spec.apply([one("b", rest.url)], retryInterval="1s", timeout="5s")
     ready = spec.wait("False")

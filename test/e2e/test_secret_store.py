@@ -12,6 +12,7 @@ from kusion_e2e.approved import Approved
 from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.real_vault import PROGRAM, vault_of
 from kusion_e2e.releases import preview
+from kusion_e2e.rest import Rest
 from kusion_e2e.rights import account
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import GZIP, open_text
@@ -27,8 +28,15 @@ def vault(state_namespace):
 
 
 @pytest.fixture(scope="module")
-def operator(state_namespace, vault):
-    operator = Controller(state_namespace, flags=vault.flags()).wait_leading()
+def rest():
+    server = Rest()
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="module")
+def operator(state_namespace, vault, rest):
+    operator = Controller(state_namespace, flags=[*vault.flags(), *rest.flags]).wait_leading()
     yield operator
     assert operator.stop() == 0
 
@@ -199,6 +207,27 @@ def test_a_login_that_ends_at_once_is_made_anew(spec, vault):
     assert data_of(spec) == {name: f"hunter-{name}" for name in "abc"}
     assert len(vault.seen_tokens) == logins + 3
     spec.delete()
+
+
+def test_a_thing_that_a_secret_names_is_not_forgotten(spec, vault, rest):
+    """By way of a Secret, where the Spec does not say so. State has no value, and cannot say where the thing is."""
+    ns = spec.namespace
+    vault.put("secret/names", name="hunter-name")
+    rest.secret(spec.cluster, ns)
+    named = secret(ns, stringData={"name": "ref://names/name"})
+    thing = rest.placed("thing", x=f"$kusion_path.v1:Secret:{ns}:s.data.name")
+    for request in ("read", "create", "update", "delete"):
+        thing["extensions"][request]["path"] = "/named/{/x}"
+    fields = {"secretStore": vault.store(ns), "timeout": "10s", "retryInterval": "1s"}
+    spec.apply([named, thing], **fields).wait("True")
+    there, = rest.things()
+    spec.apply([named], **fields)
+    ready = spec.wait("False")
+    assert ready["reason"] == "CannotBeFound" and "State does not keep" in ready["message"], ready
+    spec.apply([named, thing], **fields, deletionPolicy="Orphan").wait("True")
+    assert list(rest.things()) == [there]
+    spec.delete()
+    rest.delete(there)
 
 
 def open_text_of_events(spec):

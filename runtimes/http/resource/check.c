@@ -5,7 +5,9 @@
 #include "engine/base/str.h"
 #include "engine/spec/ref.h"
 #include "engine/spec/secret_ref.h"
+#include "engine/value/path.h"
 #include "runtimes/http/resource/description.h"
+#include "runtimes/http/resource/fill.h"
 #include "runtimes/io/http_origin.h"
 
 struct reporting {
@@ -53,6 +55,56 @@ static void check_secrets(struct reporting *reporting, const struct value *exten
             "keeps the other extensions, and would keep the value");
 }
 
+/* What a thing is named by, and what deletes it, State must know without asking a store. */
+static void refuse_secret(struct reporting *reporting, const char *field, const char *pointer)
+{
+    _cleanup_free_ char *problem =
+        str_printf("the attribute %s is a reference to a secret, of which State keeps no value: it "
+                   "cannot say where the thing is, or delete it",
+                   *pointer ? pointer : "\"\"");
+
+    report(reporting, field, problem);
+}
+
+static void check_secret_paths(struct reporting *reporting, const struct resource *resource)
+{
+    static const char *const requests[] = {"read", "create", "update", "delete", "wait"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(requests); i++) {
+        const struct value *request = value_get(resource->extensions, requests[i]);
+        _cleanup_free_ char *pointer =
+            fill_find_secret(value_get_string(request, "path"), resource->attributes);
+        _cleanup_free_ char *field = str_printf("%s.path", requests[i]);
+
+        if (pointer)
+            refuse_secret(reporting, field, pointer);
+    }
+}
+
+static void check_secret_where(struct reporting *reporting, const struct resource *resource)
+{
+    const struct value *where = value_path(resource->extensions, "read", "where", NULL);
+
+    for (size_t i = 0; i < value_count(where); i++) {
+        const char *pointer = value_string(value_child(where, i));
+
+        if (pointer && secret_ref_is_within(pointer_find(resource->attributes, pointer)))
+            refuse_secret(reporting, "read.where", pointer);
+    }
+}
+
+/* body: of a deletion, or a part of it. */
+static void check_secret_body(struct reporting *reporting, const struct resource *resource,
+                              const struct value *body)
+{
+    const char *pointer = value_get_string(body, "$attributes");
+
+    if (pointer && secret_ref_is_within(pointer_find(resource->attributes, pointer)))
+        refuse_secret(reporting, "delete.body", pointer);
+    for (size_t i = 0; i < value_count(body); i++)
+        check_secret_body(reporting, resource, value_child(body, i));
+}
+
 void http_resource_check(struct check *check, const struct resource *resource,
                          const struct place *place)
 {
@@ -61,6 +113,10 @@ void http_resource_check(struct check *check, const struct resource *resource,
     description_check(resource->extensions, report, &reporting);
     check_address(&reporting, resource->extensions);
     check_secrets(&reporting, resource->extensions);
+    check_secret_paths(&reporting, resource);
+    check_secret_where(&reporting, resource);
+    check_secret_body(&reporting, resource,
+                      value_path(resource->extensions, "delete", "body", NULL));
 }
 
 static void check_resource(void *state, struct check *check, size_t index,

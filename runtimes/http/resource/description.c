@@ -342,6 +342,16 @@ static void check_secret_header(const struct checking *checking, const char *fie
         check_header_name(checking, field, name, true);
 }
 
+/* It stands before a secret in a header, and ends it nowhere. */
+static void check_prefix(const struct checking *checking, const char *field,
+                         const struct value *value)
+{
+    const char *text = read_text(checking, field, value);
+
+    if (text && text[strcspn(text, "\r\n")])
+        report(checking, field, "must be a string of one line");
+}
+
 /* What a secret store has: its syntax is checked with all others. */
 static void check_secret_ref(const struct checking *checking, const char *field,
                              const struct value *value)
@@ -354,8 +364,8 @@ static void check_secret_ref(const struct checking *checking, const char *field,
 }
 
 static const struct member header_from_members[] = {
-    MUST("name", check_secret_header), MAY("secret", check_text), MAY("key", check_text),
-    MAY("ref", check_secret_ref),      MAY("prefix", check_text), {0}};
+    MUST("name", check_secret_header), MAY("secret", check_text),   MAY("key", check_text),
+    MAY("ref", check_secret_ref),      MAY("prefix", check_prefix), {0}};
 static const struct member bearer_members[] = {
     MAY("secret", check_text), MAY("key", check_text), MAY("ref", check_secret_ref), {0}};
 static const struct member basic_members[] = {MAY("secret", check_text),

@@ -5,6 +5,7 @@
 
 #include "engine/base/escape.h"
 #include "engine/base/str.h"
+#include "engine/spec/secret_ref.h"
 #include "engine/value/children.h"
 #include "engine/value/path.h"
 
@@ -135,6 +136,20 @@ int fill_check_names(const char *path, const struct value *parameters, bool has_
     return 0;
 }
 
+char *fill_find_secret(const char *path, const struct value *attributes)
+{
+    const char *name;
+    size_t length;
+
+    while (path && next_brace(&path, &name, &length)) {
+        _cleanup_free_ char *text = str_new_n(name, length);
+
+        if (*text == '/' && secret_ref_is_within(pointer_find(attributes, text)))
+            return TAKE(text);
+    }
+    return NULL;
+}
+
 bool fill_has_id(const char *path)
 {
     return path && strstr(path, "{id}");
@@ -164,7 +179,7 @@ static int add_place(struct buf *to, const char *name, const struct fill *from, 
     const struct value *value = str_equal(name, "id") ? NULL : find_place(name, from);
     const char *text = str_equal(name, "id") ? from->id : text_of(value);
 
-    if (value_is(value, VALUE_UNKNOWN)) {
+    if (value_is(value, VALUE_UNKNOWN) || secret_ref_has_mark(value)) {
         *is_known = false;
         return 0;
     }
@@ -254,6 +269,14 @@ int fill_check_body(const struct value *body, struct error *error)
 static int add_filled(struct value_builder *b, const struct value *body, const struct fill *from,
                       struct error *error);
 
+/* What is around it in the builder is ended all the same, and a key wants its value. */
+static int refuse(struct value_builder *b, int code, const char *reason, const char *why,
+                  struct error *error)
+{
+    value_add_null(b);
+    return err_set(error, code, reason, "%s", why);
+}
+
 static const struct value *find_argument(enum place_kind kind, const struct value *argument,
                                          const struct fill *from)
 {
@@ -301,13 +324,18 @@ static int add_filled(struct value_builder *b, const struct value *body, const s
     int r = 0;
 
     found = find_argument(kind, argument, from);
+    if (secret_ref_has_mark(found))
+        return refuse(b, ERR_UNSUPPORTED, "Unsupported",
+                      "a body has a value of a secret store, which State does not keep, and a "
+                      "deletion does not ask for",
+                      error);
     if (kind == PLACE_ID) {
         value_add_string(b, from->id);
     } else if (kind && value_count(body) > 1 && (value_is(found, VALUE_OBJECT) || !found)) {
         return add_merged(b, body, found, from, error);
     } else if (kind && value_count(body) > 1 && !value_is(found, VALUE_UNKNOWN)) {
-        return err_set(error, ERR_INVALID, "InvalidAttribute",
-                       "a body adds members to a value that is no object");
+        return refuse(b, ERR_INVALID, "InvalidAttribute",
+                      "a body adds members to a value that is no object", error);
     } else if (kind == PLACE_ATTRIBUTES && !found) {
         value_add_null(b);
     } else if (kind) {

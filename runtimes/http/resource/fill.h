@@ -39,11 +39,16 @@ int fill_check_names(const char *path, const struct value *parameters, bool has_
 bool fill_is_name(const char *name); /* of a parameter */
 bool fill_has_id(const char *path);
 
-/* *ret: the path, free(); NULL if a value of it is not known yet. ERR_INVALID InvalidAttribute: a
- * value is missing, or cannot stand in a path. */
+/* A pointer in a path to an attribute that is a reference to a secret store, free(); NULL: none. */
+char *fill_find_secret(const char *path, const struct value *attributes);
+
+/* *ret: the path, free(); NULL if a value of it is not known yet, or is one of a secret store,
+ * which State does not keep. ERR_INVALID InvalidAttribute: a value is missing, or cannot stand in a
+ * path. */
 int fill_path(const char *path, const struct fill *from, char **ret, struct error *error);
 
-/* *ret: a reference. Unknown values stay in it. */
+/* *ret: a reference. Unknown values stay in it. ERR_UNSUPPORTED: a value of it is one of a secret
+ * store, which State does not keep. */
 int fill_body(const struct value *body, const struct fill *from, const struct value **ret,
               struct error *error);
 

@@ -1,6 +1,7 @@
 #include "runtimes/http/resource/select.h"
 
 #include "engine/base/buf.h"
+#include "engine/spec/secret_ref.h"
 #include "engine/value/json.h"
 #include "engine/value/path.h"
 
@@ -30,11 +31,16 @@ static bool item_fits(const struct value *where, const struct value *item,
     return true;
 }
 
-static bool is_where_known(const struct value *where, const struct value *attributes)
+bool select_is_known(const struct value *read, const struct value *attributes)
 {
-    for (size_t i = 0; i < value_count(where); i++)
-        if (value_has_unknown(wanted_at(where, i, attributes)))
+    const struct value *where = value_get(read, "where");
+
+    for (size_t i = 0; i < value_count(where); i++) {
+        const struct value *wanted = wanted_at(where, i, attributes);
+
+        if (value_has_unknown(wanted) || secret_ref_has_mark(wanted))
             return false;
+    }
     return true;
 }
 
@@ -64,7 +70,7 @@ int select_thing(const struct value *read, const struct value *answer,
     const struct value *where = value_get(read, "where");
 
     *ret = NULL;
-    *ret_is_known = is_where_known(where, attributes);
+    *ret_is_known = select_is_known(read, attributes);
     if (!part)
         return unexpected(error, "the answer has nothing where read.select points to");
     if (value_count(where))
@@ -82,7 +88,7 @@ char *select_key(const struct value *read, const struct value *attributes)
     const struct value *where = value_get(read, "where");
     struct buf text = BUF_INIT;
 
-    if (!value_count(where) || !is_where_known(where, attributes))
+    if (!value_count(where) || !select_is_known(read, attributes))
         return NULL;
     for (size_t i = 0; i < value_count(where); i++) {
         const struct value *wanted = wanted_at(where, i, attributes);

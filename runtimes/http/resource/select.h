@@ -18,7 +18,10 @@ int select_thing(const struct value *read, const struct value *answer,
                  struct error *error);
 
 /* What `where` looks for, as text that tells things of one list apart; free(). NULL: there is no
- * `where`, or it is not known yet. */
+ * `where`, or it is not known yet, or a value of it is one of a secret store, which State does not
+ * keep. */
 char *select_key(const struct value *read, const struct value *attributes);
+/* Whether that is known, or there is no `where`. */
+bool select_is_known(const struct value *read, const struct value *attributes);
 
 #endif

@@ -49,6 +49,10 @@ static void says_what_is_wrong_and_where(void)
          "connection.headersFrom[0]: a Secret has a key; "},
         {CONNECTION(",\"headersFrom\":[{\"name\":\"Host\",\"ref\":\"ref://a/b\"}]"),
          "connection.headersFrom[0].name: this header cannot be set here; "},
+        {CONNECTION(
+             ",\"headersFrom\":[{\"name\":\"X-A\",\"ref\":\"ref://a/b\",\"prefix\":\"p\\r\\nHost: "
+             "b\"}]"),
+         "connection.headersFrom[0].prefix: must be a string of one line; "},
         {CONNECTION(",\"bearerFrom\":{\"secret\":\"a\"},\"basicFrom\":{\"secret\":\"a\"}"),
          "connection: bearerFrom and basicFrom cannot be there at once; "},
         {CONNECTION(",\"caFrom\":{\"key\":\"a\"}"),

@@ -2,6 +2,7 @@
 
 #include "engine/base/str.h"
 #include "engine/value/json.h"
+#include "runtimes/http/resource/select.h"
 #include "test/unit/suite.h"
 
 static const struct value *json(const char *text)
@@ -61,6 +62,24 @@ static void a_path_with_something_unknown_is_not_known(void)
     EXPECT(!filled, "unknown");
 }
 
+#define MARK "secret:0123456789abcdef0123456789abcdef 1 ref://a/b"
+
+static void what_state_does_not_keep_is_not_known(void)
+{
+    _cleanup_value_ const struct value *attributes = json("{\"a\":{\"key\":\"" MARK "\"}}");
+    _cleanup_value_ const struct value *body = json("{\"x\":{\"$attributes\":\"/a\"}}");
+    _cleanup_value_ const struct value *read = json("{\"where\":{\"/key\":\"/a/key\"}}");
+    _cleanup_value_ const struct value *filled_body = NULL;
+    const struct fill from = {.attributes = attributes};
+    char *filled = NULL;
+
+    EXPECT_INT(fill_path("/{/a/key}", &from, &filled, NULL), 0, "path");
+    EXPECT(!filled, "path");
+    EXPECT_INT(fill_body(body, &from, &filled_body, NULL), ERR_UNSUPPORTED, "body");
+    EXPECT(!select_is_known(read, attributes), "where");
+    EXPECT(!select_key(read, attributes), "where");
+}
+
 static void paths_that_are_refused(void)
 {
     static const char *const paths[] = {
@@ -99,6 +118,7 @@ static void bodies_are_filled(void)
          "{\"z\":\"z\",\"no\":null}"},
         {"[1,null,\"x\",{\"y\":[]}]", "[1,null,\"x\",{\"y\":[]}]"},
         {"{\"$attributes\":\"/name\",\"x\":1}", NULL},
+        {"{\"a\":{\"$attributes\":\"/name\",\"x\":1}}", NULL},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -129,5 +149,5 @@ static void bodies_that_are_refused(void)
 }
 
 SUITE(http_fill, TEST(paths_are_filled_and_escaped),
-      TEST(a_path_with_something_unknown_is_not_known), TEST(paths_that_are_refused),
-      TEST(bodies_are_filled), TEST(bodies_that_are_refused))
+      TEST(a_path_with_something_unknown_is_not_known), TEST(what_state_does_not_keep_is_not_known),
+      TEST(paths_that_are_refused), TEST(bodies_are_filled), TEST(bodies_that_are_refused))
