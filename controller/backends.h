@@ -2,8 +2,7 @@
  * The runtimes, the store of State and the history of Releases that the flags select. The table of
  * runtimes is in backends.c, that of stores in stores.c.
  */
-#ifndef CONTROLLER_BACKENDS_H
-#define CONTROLLER_BACKENDS_H
+#pragma once
 
 #include "controller/connection.h"
 #include "controller/http.h"
@@ -36,5 +35,3 @@ int backends_init(struct backends *backends, const struct connection *connection
 /* For the shutdown: tells the runtimes that calls in flight are to end soon. */
 void backends_drain(struct backends *backends);
 void backends_done(struct backends *backends);
-
-#endif

@@ -9,8 +9,7 @@
  * Without --leader-elect there is no Lease to look at: then it says no more than that Specs and
  * Releases can be listed.
  */
-#ifndef CONTROLLER_CHECK_H
-#define CONTROLLER_CHECK_H
+#pragma once
 
 #include "controller/flags.h"
 #include "engine/base/buf.h"
@@ -20,5 +19,3 @@
  * for 30 s. Waits for an API server that does not answer, as the operator does at its start. */
 int check_run(const struct flags *flags, struct cancel *stop, struct buf *ret_text,
               struct error *error);
-
-#endif

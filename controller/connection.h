@@ -1,8 +1,7 @@
 /*
  * The connection to the API server, and the identity of this process there.
  */
-#ifndef CONTROLLER_CONNECTION_H
-#define CONTROLLER_CONNECTION_H
+#pragma once
 
 #include "controller/core/outage.h"
 #include "controller/flags.h"
@@ -44,5 +43,3 @@ struct kube_ref connection_collection(const struct connection *connection,
                                       const struct kube_kind *kind);
 struct kube_selector connection_selector(const struct connection *connection,
                                          const struct kube_kind *kind);
-
-#endif

@@ -5,8 +5,7 @@
  * The informer reports each change twice: to the operations in memory, so that an operation that is
  * out of date is cancelled at once, and to the queue, so that a worker reconciles the object.
  */
-#ifndef CONTROLLER_CONTROLLERS_H
-#define CONTROLLER_CONTROLLERS_H
+#pragma once
 
 #include "controller/connection.h"
 #include "controller/reconcile/context.h"
@@ -46,5 +45,3 @@ size_t controllers_count_ready(struct controllers *controllers);
 bool controllers_list(void *arg, const char *key);
 /* ms for which a watch has failed that may work in another process; 0: no watch has. */
 int64_t controllers_blind_for(struct controllers *controllers);
-
-#endif

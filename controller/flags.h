@@ -1,8 +1,7 @@
 /*
  * The command line, as a table: name, type, default, help.
  */
-#ifndef CONTROLLER_FLAGS_H
-#define CONTROLLER_FLAGS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -52,5 +51,3 @@ struct flags {
  * strings are borrowed from argv. */
 int flags_parse(int argc, char **argv, struct flags *ret, struct error *error);
 void flags_print_help(void);
-
-#endif

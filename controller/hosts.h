@@ -1,8 +1,7 @@
 /*
  * The hosts of a flag, for servers of a tenant's choice (runtimes/io/http_hosts.h).
  */
-#ifndef CONTROLLER_HOSTS_H
-#define CONTROLLER_HOSTS_H
+#pragma once
 
 #include "controller/connection.h"
 
@@ -13,5 +12,3 @@ struct http_hosts;
  * http_hosts_free(). ERR_INVALID: an entry is none. */
 int hosts_read(const char *flag, const struct flag_values *entries,
                const struct connection *connection, struct http_hosts **ret, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What the flags say about the HTTP runtime, and how it gets its credentials.
  */
-#ifndef CONTROLLER_HTTP_H
-#define CONTROLLER_HTTP_H
+#pragma once
 
 #include "controller/connection.h"
 #include "runtimes/http/runtime.h"
@@ -17,5 +16,3 @@ struct http_settings {
 int http_init(struct http_settings *settings, const struct connection *connection,
               struct error *error);
 void http_done(struct http_settings *settings);
-
-#endif

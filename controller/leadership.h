@@ -8,8 +8,7 @@
  * Each change asks the permit right before it is sent. PERMIT_RECORD (recording the outcome of a
  * call that was sent before, engine/threads/permit.h) is always allowed.
  */
-#ifndef CONTROLLER_LEADERSHIP_H
-#define CONTROLLER_LEADERSHIP_H
+#pragma once
 
 #include "controller/connection.h"
 #include "engine/base/buf.h"
@@ -47,5 +46,3 @@ void leadership_give_up(struct leadership *leadership, const char *why);
 
 /* False: the holder of the Lease is not known; appends why. */
 bool leadership_is_known(struct leadership *leadership, struct buf *why_not);
-
-#endif

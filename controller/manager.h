@@ -10,12 +10,9 @@
  * (engine/state/ledger.h). Then the Lease is released. If that takes longer than --drain-timeout,
  * the process ends at once.
  */
-#ifndef CONTROLLER_MANAGER_H
-#define CONTROLLER_MANAGER_H
+#pragma once
 
 #include "controller/flags.h"
 #include "engine/threads/cancel.h"
 
 int manager_run(const struct flags *flags, struct cancel *stop, struct error *error);
-
-#endif

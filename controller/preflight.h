@@ -3,8 +3,7 @@
  * label selector of the flags. Problems that may go away by themselves (missing rights or CRDs) are
  * not checked here.
  */
-#ifndef CONTROLLER_PREFLIGHT_H
-#define CONTROLLER_PREFLIGHT_H
+#pragma once
 
 #include "controller/core/outage.h"
 #include "runtimes/kubernetes/client/client.h"
@@ -22,5 +21,3 @@ int preflight_list(struct kube_client *client, struct kube_ref collection,
  * the selector. All other failures return 0: the informer meets them again, and reports them. */
 int preflight_selector(struct kube_client *client, struct kube_ref specs, const char *selector,
                        struct cancel *stop, struct error *error);
-
-#endif

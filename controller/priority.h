@@ -2,8 +2,7 @@
  * How urgent it is to look at an object that came or changed. After a start everything comes at
  * once: what has nothing new waits for what has.
  */
-#ifndef CONTROLLER_PRIORITY_H
-#define CONTROLLER_PRIORITY_H
+#pragma once
 
 #include "controller/core/informer.h"
 #include "controller/core/workqueue.h"
@@ -17,5 +16,3 @@ priority_fn priority_of_spec;
 /* Releases that are there when the process starts ended long ago, most of them: they wait. An
  * approval that comes then is not to wait for thousands of them. */
 priority_fn priority_of_release;
-
-#endif

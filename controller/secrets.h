@@ -1,8 +1,7 @@
 /*
  * What the flags say about secret stores.
  */
-#ifndef CONTROLLER_SECRETS_H
-#define CONTROLLER_SECRETS_H
+#pragma once
 
 #include "controller/connection.h"
 #include "runtimes/secrets/secret_store.h"
@@ -18,5 +17,3 @@ int secret_settings_init(struct secret_settings *settings, const struct connecti
                          struct error *error);
 /* When no request is under way. */
 void secret_settings_done(struct secret_settings *settings);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Serves /healthz, /readyz and /metrics: the answers depend on the phase of the process.
  */
-#ifndef CONTROLLER_SERVING_H
-#define CONTROLLER_SERVING_H
+#pragma once
 
 #include "controller/backends.h"
 #include "controller/controllers.h"
@@ -33,5 +32,3 @@ DEFINE_CLEANUP(struct serving *, serving_free)
 
 /* When it returns, no request uses the parts of the phase before any more: they may be freed. */
 void serving_set_phase(struct serving *serving, enum serving_phase phase);
-
-#endif

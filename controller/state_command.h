@@ -8,10 +8,7 @@
  *
  * With flags of the operator: --state-backend names the store, --kubeconfig the cluster.
  */
-#ifndef CONTROLLER_STATE_COMMAND_H
-#define CONTROLLER_STATE_COMMAND_H
+#pragma once
 
 /* The exit status: 0; 1: it failed; 2: it was not understood. argv[1] is "state". */
 int state_command(int argc, char **argv);
-
-#endif

@@ -2,8 +2,7 @@
  * The stores of State that a place names: "TYPE", or "TYPE:…". The table of all types is in
  * stores.c.
  */
-#ifndef CONTROLLER_STORES_H
-#define CONTROLLER_STORES_H
+#pragma once
 
 #include "controller/connection.h"
 #include "engine/release/history.h"
@@ -32,5 +31,3 @@ struct release_history *stores_make_history(const struct connection *connection,
 
 /* Whether the place is of a type that there is, and whether that needs the API server. */
 int stores_check(const char *flag, const char *place, bool *ret_needs_cluster, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What the flags say about the Terraform runtime.
  */
-#ifndef CONTROLLER_TERRAFORM_H
-#define CONTROLLER_TERRAFORM_H
+#pragma once
 
 #include "controller/flags.h"
 #include "runtimes/terraform/runtime.h"
@@ -24,5 +23,3 @@ void terraform_done(struct terraform_settings *settings);
 
 /* Bytes that the container may have, by the files of cgroups below `root`; 0: there is no limit. */
 int64_t terraform_container_memory(const char *root);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The engine waits until a resource is healthy. Each runtime has its own rules for its objects.
  */
-#ifndef ENGINE_HEALTH_H
-#define ENGINE_HEALTH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct health {
     char message[512];  /* one line, such as "Available: 1/3 replicas"; never the object's data */
     char hint[768];     /* a command that helps to know more, for err_hint(); or "" */
 };
-
-#endif

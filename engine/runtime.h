@@ -24,8 +24,7 @@
  * Absence: a runtime answers PRESENCE_ABSENT only if the platform confirmed that this object does
  * not exist. A refusal, a timeout and an unknown kind are errors, with PRESENCE_UNKNOWN.
  */
-#ifndef ENGINE_RUNTIME_H
-#define ENGINE_RUNTIME_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -465,5 +464,3 @@ struct runtime_ops {
     /* on_event does not run after this returns. */
     void (*unsubscribe)(struct runtime_subscription *subscription);
 };
-
-#endif

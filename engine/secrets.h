@@ -4,8 +4,7 @@
  *
  * Functions block, and are called by several threads at once.
  */
-#ifndef ENGINE_SECRETS_H
-#define ENGINE_SECRETS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -45,5 +44,3 @@ struct secret_source {
     /* Of the digests that State has in place of values. The same for all operations of a Spec. */
     unsigned char key[HASH_SIZE];
 };
-
-#endif

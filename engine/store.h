@@ -31,8 +31,7 @@
  * Threads: several threads may use different handles at once; one handle serves one thread at a
  * time.
  */
-#ifndef ENGINE_STORE_H
-#define ENGINE_STORE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -165,5 +164,3 @@ int store_load(struct store *store, const struct document_name *name, const stru
 /* Removes the document, damaged or not. 0 also where there is none. */
 int store_drop(struct store *store, const struct document_name *name, const struct store_call *call,
                struct error *error);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Each finding has the place in the input. Pure.
  */
-#ifndef CLI_CHECK_CHECK_H
-#define CLI_CHECK_CHECK_H
+#pragma once
 
 #include "cli/convert/convert.h"
 
@@ -22,5 +21,3 @@ struct checked {
  */
 void check_source(const struct convert_source *source, const struct convert_options *options,
                   struct findings *findings, struct checked *ret);
-
-#endif

@@ -8,8 +8,7 @@
  * maxProperties, minimum, maximum, x-kubernetes-preserve-unknown-fields. Formats of numbers are
  * checked as bounds.
  */
-#ifndef CLI_CHECK_SCHEMA_H
-#define CLI_CHECK_SCHEMA_H
+#pragma once
 
 #include "engine/value/path.h"
 #include "engine/value/value.h"
@@ -23,5 +22,3 @@ void schema_check(const struct value *value, const struct value *schema, struct 
 
 /* The definition's schema of spec; borrowed from the definition. NULL: it has none. */
 const struct value *schema_of_definition(const struct value *definition, const char *field);
-
-#endif

@@ -2,8 +2,7 @@
  * The graph of a Spec as the operator has it: what is written, what is referred to, and what
  * follows from the kinds.
  */
-#ifndef CLI_CHECK_SPEC_GRAPH_H
-#define CLI_CHECK_SPEC_GRAPH_H
+#pragma once
 
 #include "engine/graph/graph.h"
 #include "engine/spec/spec.h"
@@ -29,5 +28,3 @@ extern const struct spec_options spec_graph_options;
 
 /* ERR_INVALID CyclicDependency. */
 int spec_graph_make(const struct spec *spec, struct spec_graph *ret, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * A resource on its way from an item to the Spec.
  */
-#ifndef CLI_CONVERT_CANDIDATE_H
-#define CLI_CONVERT_CANDIDATE_H
+#pragma once
 
 #include "cli/convert/convert.h"
 #include "engine/base/strmap.h"
@@ -69,5 +68,3 @@ void order_take(struct candidates *all, enum convert_order order);
 typedef void mounts_visit(void *arg, const char *group, const char *kind, bool is_namespaced,
                           const char *name);
 void mounts_each(const struct value *attributes, mounts_visit *fn, void *arg);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * An object as a person would have written it.
  */
-#ifndef CLI_CONVERT_CLEAN_H
-#define CLI_CONVERT_CLEAN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ enum scope { SCOPE_UNKNOWN, SCOPE_CLUSTER, SCOPE_NAMESPACED };
 /* known: "group\x1fKind" -> any value whose `spec.scope` says it, from CustomResourceDefinitions.
  */
 enum scope clean_scope(const char *api_version, const char *kind, const struct strmap *known);
-
-#endif

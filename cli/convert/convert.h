@@ -11,8 +11,7 @@
  *
  * Pure. Mistakes are findings; nothing ends at the first one.
  */
-#ifndef CLI_CONVERT_CONVERT_H
-#define CLI_CONVERT_CONVERT_H
+#pragma once
 
 #include "cli/input/finding.h"
 #include "cli/input/input.h"
@@ -94,5 +93,3 @@ const struct value *convert_to_manifests(const struct conversion *conversion,
 int convert_add_tfstate(struct convert_source *source, const struct input_document *state,
                         const struct value *schemas, struct findings *findings,
                         struct error *error);
-
-#endif

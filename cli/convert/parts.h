@@ -1,8 +1,7 @@
 /*
  * A Spec in parts, where it is larger than one Spec may be.
  */
-#ifndef CLI_CONVERT_PARTS_H
-#define CLI_CONVERT_PARTS_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -17,5 +16,3 @@ int parts_make(const struct value *spec, size_t n, const struct value **ret, str
 
 /* A Release that previews a Spec. A reference. */
 const struct value *parts_preview(const struct value *spec);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Questions to the person at the terminal.
  */
-#ifndef CLI_FRAME_ASK_H
-#define CLI_FRAME_ASK_H
+#pragma once
 
 #include "cli/frame/command.h"
 
@@ -14,5 +13,3 @@ int ask(struct cli *cli, const char *question, char **ret, struct error *error);
 int ask_yes(struct cli *cli, const char *question, bool *ret, struct error *error);
 /* Without --yes, lets the person type this word. */
 int ask_word(struct cli *cli, const char *word, bool *ret, struct error *error);
-
-#endif

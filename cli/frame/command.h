@@ -2,8 +2,7 @@
  * A command of kubectl-kusion, and what it is called with. The table of all commands is
  * cli/commands.c. Help, completion and man pages are made from it.
  */
-#ifndef CLI_FRAME_COMMAND_H
-#define CLI_FRAME_COMMAND_H
+#pragma once
 
 #include "cli/frame/options.h"
 #include "cli/frame/output.h"
@@ -65,5 +64,3 @@ void cli_print_data(struct cli *cli, const struct value *value);
 
 /* Prints an error: a line, and what to do next. */
 void cli_show_error(struct cli *cli, const struct error *error);
-
-#endif

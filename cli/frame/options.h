@@ -5,8 +5,7 @@
  * Forms: --name VALUE, --name=VALUE, -n VALUE, -nVALUE, -n=VALUE; of those without a value --name,
  * --name=false and -Aw for -A -w. Options stand anywhere; -- ends them.
  */
-#ifndef CLI_FRAME_OPTIONS_H
-#define CLI_FRAME_OPTIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,5 +68,3 @@ const struct option *option_find_letter(char letter);
 /* value: NULL of an OPTION_BOOL without one. ERR_INVALID InvalidOption. */
 int option_set(struct options *options, const struct option *option, const char *value,
                struct error *error);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Not thread-safe.
  */
-#ifndef CLI_FRAME_OUTPUT_H
-#define CLI_FRAME_OUTPUT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ void output_erase_frame(struct output *out);
 void output_keep_frame(struct output *out);
 
 void output_flush(struct output *out);
-
-#endif

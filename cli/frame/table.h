@@ -1,8 +1,7 @@
 /*
  * A table: columns in line, with three blanks between them, as kubectl's are.
  */
-#ifndef CLI_FRAME_TABLE_H
-#define CLI_FRAME_TABLE_H
+#pragma once
 
 #include "cli/frame/output.h"
 
@@ -25,5 +24,3 @@ void table_done(struct table *table);
 void table_add(struct table *table, enum style style, const char *format, ...) PRINTF_LIKE(3, 4);
 
 void table_write(const struct table *table, struct output *out);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * How wide text is on a terminal.
  */
-#ifndef CLI_FRAME_WIDTH_H
-#define CLI_FRAME_WIDTH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@
 unsigned width_of(uint32_t code_point);
 /* Columns of text that is UTF-8. */
 size_t text_width(const char *text);
-
-#endif

@@ -5,8 +5,7 @@
  * Findings name a document and a path; findings_place() looks all of them up at once, and puts them
  * in order. FINDINGS_MAX are kept of each severity; further ones are counted.
  */
-#ifndef CLI_INPUT_FINDING_H
-#define CLI_INPUT_FINDING_H
+#pragma once
 
 #include "cli/input/input.h"
 
@@ -65,5 +64,3 @@ void findings_place(struct findings *findings);
 void findings_drop(struct findings *findings, enum severity severity);
 
 const char *severity_name(enum severity severity); /* "error" */
-
-#endif

@@ -5,8 +5,7 @@
  * Each document knows its file, and where in it each of its values stands. A file is read whole, of
  * at most LIMIT_DOCUMENT_BYTES.
  */
-#ifndef CLI_INPUT_INPUT_H
-#define CLI_INPUT_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -68,5 +67,3 @@ int input_add_kustomization(struct input *input, const char *folder, struct erro
 
 /* Where paths of the document stand, in its file. */
 void input_find(const struct input_document *document, struct place_wanted *wanted, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * Where things stand in JSON text. The text was read by json_read(), or will be: here nothing is
  * checked, and whatever the bytes, these functions stay inside them.
  */
-#ifndef CLI_INPUT_JSON_TEXT_H
-#define CLI_INPUT_JSON_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ void json_text_find(const char *text, size_t length, struct place_wanted *wanted
 
 /* Where the byte at `at` stands; columns in characters. */
 struct yaml_mark json_text_mark(const char *text, size_t at);
-
-#endif

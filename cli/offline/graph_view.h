@@ -1,8 +1,7 @@
 /*
  * The graph of a Spec, drawn: what comes first stands first.
  */
-#ifndef CLI_OFFLINE_GRAPH_VIEW_H
-#define CLI_OFFLINE_GRAPH_VIEW_H
+#pragma once
 
 #include "cli/frame/command.h"
 
@@ -10,5 +9,3 @@
  * spec: a custom resource. ERR_INVALID: it is not right; ERR_NOT_FOUND: there is no such resource.
  */
 int graph_show(struct cli *cli, const struct value *spec, struct error *error);
-
-#endif

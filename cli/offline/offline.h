@@ -2,8 +2,7 @@
  * The commands that need no API server. Each is in a file of its name; struct command has what they
  * return.
  */
-#ifndef CLI_OFFLINE_OFFLINE_H
-#define CLI_OFFLINE_OFFLINE_H
+#pragma once
 
 #include "cli/frame/command.h"
 
@@ -11,5 +10,3 @@ int run_convert(struct cli *cli, struct error *error);
 int run_explain(struct cli *cli, struct error *error);
 int run_completion(struct cli *cli, struct error *error);
 int run_man(struct cli *cli, struct error *error);
-
-#endif

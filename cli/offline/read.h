@@ -1,8 +1,7 @@
 /*
  * What -f and -k name, read and made into Specs; and what is told about it.
  */
-#ifndef CLI_OFFLINE_READ_H
-#define CLI_OFFLINE_READ_H
+#pragma once
 
 #include "cli/convert/convert.h"
 #include "cli/frame/command.h"
@@ -23,5 +22,3 @@ void tell_findings(struct output *out, struct findings *findings);
 
 /* ERR_INVALID if there are errors. */
 int check_findings(const struct findings *findings, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * validate: what is wrong with files, without a cluster; and what else is looked for.
  */
-#ifndef CLI_OFFLINE_VALIDATE_H
-#define CLI_OFFLINE_VALIDATE_H
+#pragma once
 
 #include "cli/convert/convert.h"
 #include "cli/frame/command.h"
@@ -13,5 +12,3 @@ typedef int validate_more(void *arg, const struct convert_source *source, struct
 
 /* more may be NULL. */
 int validate(struct cli *cli, validate_more *more, void *arg, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Whether the State of Specs is there, as far as the API server shows it.
  */
-#ifndef CLI_ONLINE_DOCTOR_STATE_H
-#define CLI_ONLINE_DOCTOR_STATE_H
+#pragma once
 
 #include "cli/online/objects.h"
 #include "engine/base/strmap.h"
@@ -20,5 +19,3 @@ int state_heads_add(struct session *session, const char *namespace_name, struct 
 
 /* The Spec has made objects, and has no State. */
 bool state_is_lost(const struct state_heads *heads, const struct value *spec);
-
-#endif

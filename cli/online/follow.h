@@ -2,8 +2,7 @@
  * Follows a Spec and its Releases, or all Specs of a namespace or of all: watches, whose latest
  * state is taken by the caller's thread.
  */
-#ifndef CLI_ONLINE_FOLLOW_H
-#define CLI_ONLINE_FOLLOW_H
+#pragma once
 
 #include "cli/online/objects.h"
 
@@ -38,5 +37,3 @@ int follow_next(struct follow *follow, int64_t deadline, struct snapshot *ret, b
 
 /* In ms, monotonic. */
 int64_t follow_now(void);
-
-#endif

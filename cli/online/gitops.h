@@ -1,8 +1,7 @@
 /*
  * Who applies a Spec from Git: a change by hand would be undone by it. Pure.
  */
-#ifndef CLI_ONLINE_GITOPS_H
-#define CLI_ONLINE_GITOPS_H
+#pragma once
 
 #include "cli/frame/output.h"
 #include "engine/value/value.h"
@@ -11,5 +10,3 @@
 char *gitops_owner(const struct value *spec);
 /* A warning that it will undo what is done now, if there is one. */
 void gitops_warn(struct output *err, const struct value *spec);
-
-#endif

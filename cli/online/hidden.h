@@ -2,8 +2,7 @@
  * The Secrets that a person's preview has in clear: they are put into a Secret of their own, from
  * which the Preview takes them (`resourcesFrom`). More people can read Releases than Secrets.
  */
-#ifndef CLI_ONLINE_HIDDEN_H
-#define CLI_ONLINE_HIDDEN_H
+#pragma once
 
 #include "cli/online/objects.h"
 
@@ -29,5 +28,3 @@ void hidden_belongs_to(struct session *session, const struct hidden *hidden,
 
 /* Removes it. */
 void hidden_drop(struct session *session, struct hidden *hidden);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Ids, times and numbers as people read them. Pure functions.
  */
-#ifndef CLI_ONLINE_NAMES_H
-#define CLI_ONLINE_NAMES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ char *age_since(int64_t time, int64_t now);
 /* Of a duration as a Release has it: "28ms", "20.3s", "5m02s", "1h03m"; "" of NULL and of what is
  * none. free(). */
 char *took_text(const char *duration);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Specs and Releases, as the API server has them.
  */
-#ifndef CLI_ONLINE_OBJECTS_H
-#define CLI_ONLINE_OBJECTS_H
+#pragma once
 
 #include "cli/session/session.h"
 
@@ -73,5 +72,3 @@ bool condition_is(const struct value *object, const char *type, const char *stat
 /* Whether the operator made it: it is the record of an operation, and not a person's request. */
 bool release_is_record(const struct value *release);
 bool release_has_ended(const struct value *release);
-
-#endif

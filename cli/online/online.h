@@ -2,8 +2,7 @@
  * The commands that ask the API server. Each is in a file of its name; struct command has what they
  * return.
  */
-#ifndef CLI_ONLINE_ONLINE_H
-#define CLI_ONLINE_ONLINE_H
+#pragma once
 
 #include "cli/frame/command.h"
 
@@ -30,5 +29,3 @@ int run_validate(struct cli *cli, struct error *error);
 int run_graph(struct cli *cli, struct error *error);
 int run_version(struct cli *cli, struct error *error);
 int run_complete(struct cli *cli, struct error *error);
-
-#endif

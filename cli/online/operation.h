@@ -1,8 +1,7 @@
 /*
  * An operation in words: what it was, how long it took, how it ended. Pure.
  */
-#ifndef CLI_ONLINE_OPERATION_H
-#define CLI_ONLINE_OPERATION_H
+#pragma once
 
 #include "cli/frame/output.h"
 #include "engine/value/value.h"
@@ -12,5 +11,3 @@ char *operation_name(const struct value *release);
 /* "1m30s"; "-": it has not ended. free(). */
 char *operation_took(const struct value *release);
 enum style operation_style(const char *phase);
-
-#endif

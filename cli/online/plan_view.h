@@ -10,8 +10,7 @@
  *
  * The labels and annotations that the operator itself adds to each object are left out.
  */
-#ifndef CLI_ONLINE_PLAN_VIEW_H
-#define CLI_ONLINE_PLAN_VIEW_H
+#pragma once
 
 #include "cli/frame/output.h"
 #include "engine/value/value.h"
@@ -37,5 +36,3 @@ char *plan_short_digest(const struct value *release);
 
 /* Two plans of one Spec: resources of `plan` whose changes are not those of `before`. */
 unsigned plan_count_other(const struct value *before, const struct value *plan);
-
-#endif

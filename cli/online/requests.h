@@ -1,8 +1,7 @@
 /*
  * Releases that this program makes: requests for a Preview, a Rollback or a Destroy.
  */
-#ifndef CLI_ONLINE_REQUESTS_H
-#define CLI_ONLINE_REQUESTS_H
+#pragma once
 
 #include "cli/online/objects.h"
 
@@ -44,5 +43,3 @@ int preview_make_wanted(struct session *session, const struct target *target,
 int preview_show(struct cli *cli, const struct value *release, const char *title);
 /* Why there is none, if so, with what the operator advises. */
 void preview_show_failure(struct cli *cli, const struct value *release);
-
-#endif

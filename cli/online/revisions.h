@@ -1,8 +1,7 @@
 /*
  * The revisions of a Spec: records of its operations.
  */
-#ifndef CLI_ONLINE_REVISIONS_H
-#define CLI_ONLINE_REVISIONS_H
+#pragma once
 
 #include "cli/online/objects.h"
 
@@ -19,5 +18,3 @@ int revision_check(struct session *session, const struct target *target, int64_t
  * by default. ERR_NOT_FOUND. */
 int revision_before(struct session *session, const struct target *target, const struct value *spec,
                     int64_t *ret, struct error *error);
-
-#endif

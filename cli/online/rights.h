@@ -2,8 +2,7 @@
  * The rights that the operator says a Spec's ServiceAccount lacks: read from the commands that its
  * messages offer ("to allow it: kubectl create role … && kubectl create rolebinding …"). Pure.
  */
-#ifndef CLI_ONLINE_RIGHTS_H
-#define CLI_ONLINE_RIGHTS_H
+#pragma once
 
 #include "cli/online/objects.h"
 
@@ -22,5 +21,3 @@ void grants_done(struct grants *grants);
 
 /* Adds what the messages of a Release's results and conditions offer, each once. */
 void grants_find(const struct value *release, struct grants *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * The resources of a Spec as a list: what becomes of each, and why it is not further. From the Spec
  * and the Release that records its latest operation. Pure.
  */
-#ifndef CLI_ONLINE_ROWS_H
-#define CLI_ONLINE_ROWS_H
+#pragma once
 
 #include "cli/frame/output.h"
 #include "cli/online/objects.h"
@@ -44,5 +43,3 @@ enum style row_style(const struct row *row);
 
 /* The first line of a message, without the hints below it; free(). */
 char *first_line(const char *message);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * A Spec on a page: how it stands, its resources, what to do next.
  */
-#ifndef CLI_ONLINE_SPEC_VIEW_H
-#define CLI_ONLINE_SPEC_VIEW_H
+#pragma once
 
 #include "cli/online/objects.h"
 #include "cli/online/rows.h"
@@ -29,5 +28,3 @@ void spec_view_foot(struct output *out, const struct value *spec, bool is_short)
 
 /* What to do next about a Spec that stands so: lines "next:  …". */
 void show_next(struct output *out, const struct value *spec, const struct standing *standing);
-
-#endif

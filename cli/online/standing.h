@@ -2,8 +2,7 @@
  * How a Spec stands, in one word: from its conditions, and from whether the operator has seen it. A
  * pure function.
  */
-#ifndef CLI_ONLINE_STANDING_H
-#define CLI_ONLINE_STANDING_H
+#pragma once
 
 #include "cli/frame/output.h"
 #include "engine/value/value.h"
@@ -30,5 +29,3 @@ struct standing {
 
 /* now: ms since 1970. */
 struct standing standing_of(const struct value *spec, int64_t now);
-
-#endif

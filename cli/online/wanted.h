@@ -2,8 +2,7 @@
  * The Specs that -f and -k name. Manifests and a Kusion spec become one Spec, as `convert` makes
  * it.
  */
-#ifndef CLI_ONLINE_WANTED_H
-#define CLI_ONLINE_WANTED_H
+#pragma once
 
 #include "cli/online/objects.h"
 
@@ -13,5 +12,3 @@ int wanted_read(struct session *session, struct objects *ret, struct error *erro
 
 /* What its name is, in the namespace of its own or else of the session. */
 void wanted_target(const struct session *session, const struct value *spec, struct target *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * Follows a Spec until what was asked of it has come to an end: a page that is redrawn on a
  * terminal, a line for each change in a pipe, a stream of JSON with -o json.
  */
-#ifndef CLI_ONLINE_WATCH_SPEC_H
-#define CLI_ONLINE_WATCH_SPEC_H
+#pragma once
 
 #include "cli/online/objects.h"
 
@@ -27,5 +26,3 @@ struct watch_spec {
 
 /* An enum exit_code, or an error. */
 int watch_spec(struct session *session, const struct watch_spec *watch, struct error *error);
-
-#endif

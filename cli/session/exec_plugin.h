@@ -5,8 +5,7 @@
  * The program has this process's environment and standard error, and its standard input if a person
  * may be asked (interactiveMode). It prints an ExecCredential. It has five minutes.
  */
-#ifndef CLI_SESSION_EXEC_PLUGIN_H
-#define CLI_SESSION_EXEC_PLUGIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -28,5 +27,3 @@ int exec_plugin_read(const struct value *exec, const char *text, size_t length,
 /* Runs it. ERR_UNAUTHENTICATED ExecPlugin, with the kubeconfig's own hint how to install it. */
 int exec_plugin_run(const struct kubeconfig_choice *choice, struct credential *ret,
                     struct error *error);
-
-#endif

@@ -7,8 +7,7 @@
  * absolute after merging.
  * (kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig)
  */
-#ifndef CLI_SESSION_KUBECONFIG_H
-#define CLI_SESSION_KUBECONFIG_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -39,5 +38,3 @@ int kubeconfig_choose(const struct value *merged, const char *context,
 const struct value *kubeconfig_only(const struct value *merged,
                                     const struct kubeconfig_choice *choice,
                                     const struct value *user);
-
-#endif

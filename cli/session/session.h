@@ -6,8 +6,7 @@
  * One thread at a time. Credentials of a plugin are kept for the life of the process; when they are
  * refused, the plugin is asked once more.
  */
-#ifndef CLI_SESSION_SESSION_H
-#define CLI_SESSION_SESSION_H
+#pragma once
 
 #include "cli/frame/command.h"
 #include "cli/session/exec_plugin.h"
@@ -38,5 +37,3 @@ int session_do(struct session *session, const struct kube_request *request,
 /* A watch was refused (ERR_UNAUTHENTICATED): new credentials and a new client, if there is a
  * plugin. The watch is to be made anew. */
 int session_renew(struct session *session, struct error *error);
-
-#endif

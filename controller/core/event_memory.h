@@ -2,8 +2,7 @@
  * The memory of the events that were sent lately. Its size is bounded: the oldest event is
  * forgotten first. Not thread-safe.
  */
-#ifndef CONTROLLER_CORE_EVENT_MEMORY_H
-#define CONTROLLER_CORE_EVENT_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void event_memory_done(struct event_memory *memory);
  * now. */
 bool event_memory_is_new(struct event_memory *memory, const char digest[HASH_HEX_SIZE],
                          int64_t now, int64_t interval);
-
-#endif

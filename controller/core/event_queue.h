@@ -3,8 +3,7 @@
  * If all are too many, the namespace that has the most loses its oldest: one that floods the queue
  * drops its own. Not thread-safe.
  */
-#ifndef CONTROLLER_CORE_EVENT_QUEUE_H
-#define CONTROLLER_CORE_EVENT_QUEUE_H
+#pragma once
 
 #include <stddef.h>
 #include <sys/queue.h>
@@ -32,5 +31,3 @@ void event_queue_done(struct event_queue *queue); /* frees the events that are l
 struct event *event_queue_push(struct event_queue *queue, struct event *event);
 /* The next event, which is the caller's; NULL: there is none. */
 struct event *event_queue_pop(struct event_queue *queue);
-
-#endif

@@ -11,8 +11,7 @@
  * An event that was sent for the same object, with the same type, reason and message, is not sent
  * again within ten minutes. For that, the last 512 events are remembered.
  */
-#ifndef CONTROLLER_CORE_EVENTS_H
-#define CONTROLLER_CORE_EVENTS_H
+#pragma once
 
 #include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
@@ -47,5 +46,3 @@ struct event_subject {
 void event_emit(struct event_recorder *recorder, const struct event_subject *subject,
                 const char *type, const char *reason, const char *action, const char *format, ...)
     PRINTF_LIKE(6, 7);
-
-#endif

@@ -3,8 +3,7 @@
  * resourceVersion, so other finalizers and their order do not change. It is added by server-side
  * apply: for a large object, this costs the API server a third less than a merge patch.
  */
-#ifndef CONTROLLER_CORE_FINALIZER_H
-#define CONTROLLER_CORE_FINALIZER_H
+#pragma once
 
 #include "runtimes/kubernetes/client/client.h"
 
@@ -22,5 +21,3 @@ int finalizer_add(struct kube_client *client, const struct kube_ref *ref,
                   const struct value **metadata, struct cancel *cancel, struct error *error);
 int finalizer_remove(struct kube_client *client, const struct kube_ref *ref,
                      const struct value *metadata, struct cancel *cancel, struct error *error);
-
-#endif

@@ -9,8 +9,7 @@
  * of a status, and changes of other labels and annotations, are none. An older resourceVersion than
  * before is a change, too: the API server's data was restored from a backup.
  */
-#ifndef CONTROLLER_CORE_INFORMER_H
-#define CONTROLLER_CORE_INFORMER_H
+#pragma once
 
 #include "engine/base/buf.h"
 #include "runtimes/kubernetes/client/client.h"
@@ -79,5 +78,3 @@ int64_t informer_fails_for(struct informer *informer);
 bool informer_is_refused(const struct informer *informer);
 /* Appends why the informer is not synced, or why its list or watch fails. */
 void informer_describe_outage(struct informer *informer, struct buf *to);
-
-#endif

@@ -18,8 +18,7 @@
  * kube_client_new() with leader_permit as its guard, leader_start(). At the end: stop everything
  * that writes, then leader_free(), then free the client.
  */
-#ifndef CONTROLLER_CORE_LEADER_H
-#define CONTROLLER_CORE_LEADER_H
+#pragma once
 
 #include "engine/base/buf.h"
 #include "engine/threads/clock.h"
@@ -64,5 +63,3 @@ int64_t leader_epoch(const struct leader *leader);
 /* True: the Lease cannot be read or written, so its holder is not known; appends why. A process
  * that waits for another holder is not in the dark: it is ready to take over. */
 bool leader_is_in_the_dark(struct leader *leader, struct buf *why);
-
-#endif

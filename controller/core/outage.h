@@ -5,8 +5,7 @@
  *
  * Thread-safe.
  */
-#ifndef CONTROLLER_CORE_OUTAGE_H
-#define CONTROLLER_CORE_OUTAGE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -38,5 +37,3 @@ int64_t outage_lasts(struct outage *outage, int64_t now);
 /* Whether there is an outage; appends its reason ("AccessDenied"), and not the message: that has
  * addresses and names, and probes are answered whoever asks. to: may be NULL. */
 bool outage_is(struct outage *outage, struct buf *to);
-
-#endif

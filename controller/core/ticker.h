@@ -2,8 +2,7 @@
  * A thread that does something now and then: after each interval, until it is
  * freed.
  */
-#ifndef CONTROLLER_CORE_TICKER_H
-#define CONTROLLER_CORE_TICKER_H
+#pragma once
 
 #include "engine/threads/clock.h"
 
@@ -14,5 +13,3 @@ struct ticker *ticker_new(const struct clock_source *clock, const char *name, in
                           void (*fn)(void *arg), void *arg);
 /* fn is not called any more after it returns; a call that runs is waited for. NULL is accepted. */
 void ticker_free(struct ticker *ticker);
-
-#endif

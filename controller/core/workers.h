@@ -5,8 +5,7 @@
  * and returns. It does not wait for the operation, so a few threads are enough for any number of
  * keys. Its cancel token fires when the workers are stopped.
  */
-#ifndef CONTROLLER_CORE_WORKERS_H
-#define CONTROLLER_CORE_WORKERS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -47,5 +46,3 @@ struct workers *workers_new(const struct workers_config *config);
 
 /* Cancels what runs, shuts the queue down, waits for the threads, frees. NULL is accepted. */
 void workers_stop(struct workers *workers);
-
-#endif

@@ -21,8 +21,7 @@
  *
  * Thread-safe.
  */
-#ifndef CONTROLLER_CORE_WORKQUEUE_H
-#define CONTROLLER_CORE_WORKQUEUE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ struct workqueue_stats {
     int64_t stuck;  /* ms for which keys have been ready, and none was taken; 0: none is ready */
 };
 void workqueue_stats(struct workqueue *queue, struct workqueue_stats *ret);
-
-#endif

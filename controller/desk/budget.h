@@ -27,8 +27,7 @@
  * Thread-safe. The budget's lock is taken after those of the table and of an operation. With it,
  * only wake() takes another one, that of the queue.
  */
-#ifndef CONTROLLER_DESK_BUDGET_H
-#define CONTROLLER_DESK_BUDGET_H
+#pragma once
 
 #include <pthread.h>
 
@@ -117,5 +116,3 @@ struct budget_stats {
     uint64_t looks;
 };
 void budget_stats(struct budget *budget, struct budget_stats *ret);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * Thread-safe.
  */
-#ifndef CONTROLLER_DESK_DEPENDENCIES_H
-#define CONTROLLER_DESK_DEPENDENCIES_H
+#pragma once
 
 #include "engine/base/limits.h"
 #include "engine/store.h"
@@ -80,5 +79,3 @@ struct desk_dependents {
 void desk_dependents_of(struct desk *desk, const struct spec_key *spec,
                         struct desk_dependents *ret);
 void desk_dependents_done(struct desk_dependents *dependents);
-
-#endif

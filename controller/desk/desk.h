@@ -17,8 +17,7 @@
  * before an operation's. After it come the locks of the budgets and of the queue, which call
  * nobody.
  */
-#ifndef CONTROLLER_DESK_DESK_H
-#define CONTROLLER_DESK_DESK_H
+#pragma once
 
 #include "controller/desk/budget.h"
 #include "engine/operation/operation.h"
@@ -206,5 +205,3 @@ void desk_forget_finished(struct desk *desk, const struct spec_key *release);
 /* A Spec is gone: forgets its history and its documents, and has its Releases reconciled, to be
  * deleted. */
 void desk_forget_spec(struct desk *desk, const struct spec_key *spec);
-
-#endif

@@ -1,6 +1,5 @@
 /* Shared by the files of the desk. Everything is read and changed with its lock. */
-#ifndef CONTROLLER_DESK_DESK_PRIVATE_H
-#define CONTROLLER_DESK_DESK_PRIVATE_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -131,5 +130,3 @@ void desk_ask(struct desk_entry *entry);
 
 void object_version_done(struct object_version *version);
 void asked_free(struct asked *asked);
-
-#endif

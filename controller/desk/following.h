@@ -14,8 +14,7 @@
  *
  * Threads: as the desk; a reconcile alone begins, settles and ends.
  */
-#ifndef CONTROLLER_DESK_FOLLOWING_H
-#define CONTROLLER_DESK_FOLLOWING_H
+#pragma once
 
 #include "engine/runtime.h"
 
@@ -52,5 +51,3 @@ enum runtime_whole desk_following_state(struct desk_entry *entry, struct error *
 /* For the reconcile of a key that has no attempt: true if there is nothing to do for *ret_after.
  * is_whole: a change of what the Spec is read from, besides itself, is told as well. */
 bool desk_is_at_rest(struct desk *desk, const char *key, bool is_whole, int64_t *ret_after);
-
-#endif

@@ -12,8 +12,7 @@
  * After a restart, the reconcile of each Release adds it again. That a request was accepted is in
  * State (reconcile/hold.h). Thread-safe.
  */
-#ifndef CONTROLLER_DESK_REQUESTS_H
-#define CONTROLLER_DESK_REQUESTS_H
+#pragma once
 
 #include "engine/release/release.h"
 #include "engine/store.h"
@@ -51,5 +50,3 @@ bool desk_newest_request(struct desk *desk, const struct spec_key *spec, const c
 /* The one with this uid. */
 bool desk_find_request(struct desk *desk, const struct spec_key *spec, const char *uid,
                        struct request *ret);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Our own kinds on the API server: references, reads, status writes.
  */
-#ifndef CONTROLLER_RECONCILE_API_H
-#define CONTROLLER_RECONCILE_API_H
+#pragma once
 
 #include "controller/reconcile/context.h"
 
@@ -53,5 +52,3 @@ int api_namespace_terminating(const struct reconcile_context *context, const cha
 /* The key of plan digests: in a Secret of the controller's namespace, made on first use. */
 int api_plan_key(struct kube_client *client, const char *namespace_name,
                  unsigned char ret_key[HASH_SIZE], struct error *error);
-
-#endif

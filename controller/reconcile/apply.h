@@ -11,8 +11,7 @@
  * and tries again. 0: *result says when to reconcile again, unless the attempt still has an
  * operation.
  */
-#ifndef CONTROLLER_RECONCILE_APPLY_H
-#define CONTROLLER_RECONCILE_APPLY_H
+#pragma once
 
 #include "controller/core/workers.h"
 #include "controller/reconcile/attempt.h"
@@ -21,5 +20,3 @@
 int apply_begin(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 /* The operation is PLANNED: carries the plan out, or ends if there is nothing to do. */
 int apply_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-
-#endif

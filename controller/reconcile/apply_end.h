@@ -3,8 +3,7 @@
  * again. Every function ends the attempt, unless its outcome could not be written and may be
  * written later. The results are those of apply.h.
  */
-#ifndef CONTROLLER_RECONCILE_APPLY_END_H
-#define CONTROLLER_RECONCILE_APPLY_END_H
+#pragma once
 
 #include "controller/core/workers.h"
 #include "controller/reconcile/attempt.h"
@@ -28,5 +27,3 @@ int apply_settle(struct attempt *attempt, int r, struct reconcile_result *result
 /* True if the status is to say this error. Otherwise the status is not this process's to write: the
  * operation was cancelled, or another process leads. */
 bool apply_is_reportable(int code);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The Release that an apply works under: one that was left unfinished, or a new one.
  */
-#ifndef CONTROLLER_RECONCILE_APPLY_RELEASE_H
-#define CONTROLLER_RECONCILE_APPLY_RELEASE_H
+#pragma once
 
 #include "controller/reconcile/attempt.h"
 
@@ -15,5 +14,3 @@ int apply_find_release(struct attempt *attempt, struct error *error);
 int apply_record_spec(struct attempt *attempt, struct error *error);
 /* Makes the Release of the attempt's revision, unless it has one. */
 int apply_begin_release(struct attempt *attempt, struct error *error);
-
-#endif

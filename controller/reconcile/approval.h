@@ -24,8 +24,7 @@
  * An approval is read each time: one that is taken back before the operation began, or before it is
  * taken up after a restart, does not hold any more.
  */
-#ifndef CONTROLLER_RECONCILE_APPROVAL_H
-#define CONTROLLER_RECONCILE_APPROVAL_H
+#pragma once
 
 #include "controller/reconcile/attempt.h"
 
@@ -68,5 +67,3 @@ void approval_tell(const struct attempt *attempt, const struct release *release,
                    const char *reason, const char *message);
 /* attempt->approved is going to be carried out: events, and a line in the log with who approved. */
 void approval_tell_approved(const struct attempt *attempt);
-
-#endif

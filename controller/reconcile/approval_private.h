@@ -1,8 +1,7 @@
 /*
  * What approval.c, which knows what is approved, has for approval_ask.c, which shows what is to be.
  */
-#ifndef CONTROLLER_RECONCILE_APPROVAL_PRIVATE_H
-#define CONTROLLER_RECONCILE_APPROVAL_PRIVATE_H
+#pragma once
 
 #include "controller/reconcile/approval.h"
 
@@ -23,5 +22,3 @@ struct document_name approval_document(const struct attempt *attempt,
 
 /* Changes that cannot be planned yet. */
 size_t approval_count_open(const struct plan *plan);
-
-#endif

@@ -16,8 +16,7 @@
  * the operation is freed. Its Release stays as it is. The attempt rests for a while, and then
  * begins again as after a restart of the process.
  */
-#ifndef CONTROLLER_RECONCILE_ATTEMPT_H
-#define CONTROLLER_RECONCILE_ATTEMPT_H
+#pragma once
 
 #include "controller/core/workers.h"
 #include "controller/desk/desk.h"
@@ -186,5 +185,3 @@ void attempt_end(struct attempt *attempt);
 bool attempt_reserve(struct attempt *attempt, size_t bytes);
 /* reserve() of its operation; arg: the attempt. */
 int attempt_grow(void *arg, size_t bytes, struct error *error);
-
-#endif

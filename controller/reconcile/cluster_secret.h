@@ -5,12 +5,9 @@
  * That takes the rights of the Spec's ServiceAccount to list and to watch Secrets; without them a
  * change is seen at `interval`.
  */
-#ifndef CONTROLLER_RECONCILE_CLUSTER_SECRET_H
-#define CONTROLLER_RECONCILE_CLUSTER_SECRET_H
+#pragma once
 
 #include "controller/reconcile/attempt.h"
 
 /* Before an operation of the Spec, which has just been read, begins: changes count from now on. */
 void cluster_secret_follow(const struct attempt *attempt);
-
-#endif

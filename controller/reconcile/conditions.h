@@ -7,8 +7,7 @@
  * end, whether it is a success or a failure. A condition's lastTransitionTime changes with its
  * status alone, so that saying the same again is no change.
  */
-#ifndef CONTROLLER_RECONCILE_CONDITIONS_H
-#define CONTROLLER_RECONCILE_CONDITIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -88,5 +87,3 @@ void conditions_drop(const struct value **conditions, const char *type);
 const struct value *conditions_find(const struct value *conditions, const char *type);
 /* The condition Ready of a status, or NULL. */
 const struct value *conditions_ready(const struct value *status);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * What reconcilers share: made once by the manager, read by all workers.
  */
-#ifndef CONTROLLER_RECONCILE_CONTEXT_H
-#define CONTROLLER_RECONCILE_CONTEXT_H
+#pragma once
 
 #include "controller/core/events.h"
 #include "engine/base/hash.h"
@@ -94,5 +93,3 @@ static inline int64_t context_epoch(const struct reconcile_context *context)
 {
     return context->epoch(context->epoch_arg);
 }
-
-#endif

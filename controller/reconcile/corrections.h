@@ -13,8 +13,7 @@
  * corrected at once, but the same fields at most once a minute after the first three times; so an
  * interval counts as a minute at least.
  */
-#ifndef CONTROLLER_RECONCILE_CORRECTIONS_H
-#define CONTROLLER_RECONCILE_CORRECTIONS_H
+#pragma once
 
 #include "engine/plan/plan.h"
 
@@ -40,5 +39,3 @@ int64_t corrections_rest(const struct value *recorded, const struct plan *plan, 
 /* Who fights for which fields, for people; free() it. NULL: nobody. interval: ms between two checks
  * of the Spec. now: ms since 1970. */
 char *corrections_fight(const struct value *recorded, int64_t interval, int64_t now);
-
-#endif

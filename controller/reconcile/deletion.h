@@ -5,8 +5,7 @@
  *
  * Results as in apply.h.
  */
-#ifndef CONTROLLER_RECONCILE_DELETION_H
-#define CONTROLLER_RECONCILE_DELETION_H
+#pragma once
 
 #include "controller/core/workers.h"
 #include "controller/reconcile/attempt.h"
@@ -22,5 +21,3 @@ int deletion_exported(struct attempt *attempt, struct reconcile_result *result,
                       struct error *error);
 int deletion_planned(struct attempt *attempt, struct reconcile_result *result, struct error *error);
 int deletion_ended(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-
-#endif

@@ -9,8 +9,7 @@
  * Another namespace is read with the rights of the Spec's account, and "there is none" and "the
  * account may not read it" read the same.
  */
-#ifndef CONTROLLER_RECONCILE_DEPENDENCIES_H
-#define CONTROLLER_RECONCILE_DEPENDENCIES_H
+#pragma once
 
 #include "controller/core/workers.h"
 #include "controller/reconcile/attempt.h"
@@ -22,5 +21,3 @@ void dependencies_note(const struct run *run);
  * not. ERR_INVALID CyclicDependency: it would wait for itself. */
 int dependencies_await(struct attempt *attempt, struct reconcile_result *result,
                        struct error *error);
-
-#endif

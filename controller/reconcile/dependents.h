@@ -6,13 +6,10 @@
  * `timeout`: otherwise anybody could keep a Spec for ever by naming it. Four
  * accounts of a namespace are asked for at most: each costs a request.
  */
-#ifndef CONTROLLER_RECONCILE_DEPENDENTS_H
-#define CONTROLLER_RECONCILE_DEPENDENTS_H
+#pragma once
 
 #include "controller/core/workers.h"
 #include "controller/reconcile/attempt.h"
 
 /* 1: it waits, and the status says for what. 0: it does not. */
 int dependents_await(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-
-#endif

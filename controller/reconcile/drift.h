@@ -1,8 +1,7 @@
 /*
  * Drift that is told and not corrected: driftDetection.mode `warn`.
  */
-#ifndef CONTROLLER_RECONCILE_DRIFT_H
-#define CONTROLLER_RECONCILE_DRIFT_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -15,5 +14,3 @@ bool drift_is_in(const struct plan *plan);
 char *drift_describe(const struct plan *plan);
 /* An event, a line of the log, and the metric, of run->drifted, unless the status says the same. */
 void drift_tell(const struct run *run);
-
-#endif

@@ -10,8 +10,7 @@
  * It runs as a task of the attempt's operation, so namespaces and Specs take turns, and its end
  * puts the key into the queue. Meanwhile the reconcile has returned. It works on a copy of the run.
  */
-#ifndef CONTROLLER_RECONCILE_ERRAND_H
-#define CONTROLLER_RECONCILE_ERRAND_H
+#pragma once
 
 #include "controller/reconcile/attempt.h"
 #include "controller/reconcile/recall.h"
@@ -32,5 +31,3 @@ bool errand_export_is_wanted(const struct attempt *attempt);
  * since the last time. 1: it is under way. 0: it is done, or not wanted. ERR_TIMEOUT:
  * spec_export()'s, and it is tried again at the next call. error: or NULL. */
 int errand_export(struct attempt *attempt, bool is_check, struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * Secrets whose values are in clear in a Spec. Specs are not encrypted as Secrets are, and more
  * people can read them; the status says so, and nothing fails for it.
  */
-#ifndef CONTROLLER_RECONCILE_EXPOSED_H
-#define CONTROLLER_RECONCILE_EXPOSED_H
+#pragma once
 
 #include "engine/value/value.h"
 
@@ -13,5 +12,3 @@
  * The message for the condition SecretsInClear: how many Secrets, and the ids of the first.
  * resources: those of a Spec, perhaps not valid. free(). NULL: there is no such Secret. */
 char *exposed_secrets(const struct value *resources);
-
-#endif

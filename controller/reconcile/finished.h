@@ -16,8 +16,7 @@
  * Each Release is deleted by the reconcile of its own key, which has just read it. The desk knows
  * which ones have ended, from their reconciles. Thread-safe.
  */
-#ifndef CONTROLLER_RECONCILE_FINISHED_H
-#define CONTROLLER_RECONCILE_FINISHED_H
+#pragma once
 
 #include "controller/core/workers.h"
 #include "controller/reconcile/context.h"
@@ -30,5 +29,3 @@ int finished_keep(const struct reconcile_context *context, const struct value *o
 int finished_keep_orphan(const struct reconcile_context *context, const struct value *object,
                          struct cancel *cancel, struct reconcile_result *result,
                          struct error *error);
-
-#endif

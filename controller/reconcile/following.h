@@ -14,8 +14,7 @@
  * `kubeConfig`, that its account may not list; `contextFrom`; a secret store), the regular check
  * reads that in any case.
  */
-#ifndef CONTROLLER_RECONCILE_FOLLOWING_H
-#define CONTROLLER_RECONCILE_FOLLOWING_H
+#pragma once
 
 #include "controller/core/workers.h"
 #include "controller/reconcile/attempt.h"
@@ -33,5 +32,3 @@ void following_listen(struct attempt *attempt);
 /* For a key: there is nothing to do, and *ret says when to look again. */
 bool following_rests(const struct reconcile_context *context, const char *key,
                      struct reconcile_result *ret);
-
-#endif

@@ -10,8 +10,7 @@
  * end it. Under approval, a request that is rejected, or whose Release is deleted before it was
  * carried out, ends it (rejection.h). hold_begin.h says how one begins.
  */
-#ifndef CONTROLLER_RECONCILE_HOLD_H
-#define CONTROLLER_RECONCILE_HOLD_H
+#pragma once
 
 #include "engine/release/release.h"
 #include "engine/state/ledger.h"
@@ -52,5 +51,3 @@ int hold_write(struct ledger *ledger, const struct hold *hold, struct error *err
 const struct value *hold_before(const struct hold *hold, int64_t applied);
 /* The hold was not carried out: what was before it is in force again. Durable as above. */
 int hold_withdraw(struct ledger *ledger, const struct hold *hold, struct error *error);
-
-#endif

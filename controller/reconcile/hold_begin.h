@@ -6,8 +6,7 @@
  * applies the recorded Spec, or nothing; its Releases say Rollback or Destroy; and in the end the
  * Spec is not Ready, but RolledBack or Destroyed.
  */
-#ifndef CONTROLLER_RECONCILE_HOLD_BEGIN_H
-#define CONTROLLER_RECONCILE_HOLD_BEGIN_H
+#pragma once
 
 #include "controller/reconcile/attempt.h"
 
@@ -26,5 +25,3 @@ int hold_remediate(struct attempt *attempt, const char *cause, struct error *err
 /* The Spec is gone, suspended, held or refused: what people asked for ends with this. 1: there is
  * more; reconcile again. */
 int hold_refuse(struct attempt *attempt, const struct error *refusal, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The revision to which a hold (hold.h) rolls back, and the Spec as it was then.
  */
-#ifndef CONTROLLER_RECONCILE_HOLD_REVISION_H
-#define CONTROLLER_RECONCILE_HOLD_REVISION_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -25,5 +24,3 @@ int hold_preview_revision(struct run *run, int64_t revision, struct error *error
 
 /* Under a hold that rolls back: sets run->source, which is applied in place of the Spec. */
 int hold_take_source(struct run *run, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * status.inventory of a Spec: the objects that State knows.
  */
-#ifndef CONTROLLER_RECONCILE_INVENTORY_H
-#define CONTROLLER_RECONCILE_INVENTORY_H
+#pragma once
 
 #include "controller/reconcile/context.h"
 
@@ -14,5 +13,3 @@
  * but for those that have done their work and remove themselves. First those that State alone knows
  * (recall.h). */
 const struct value *inventory_value(const struct reconcile_context *context, struct ledger *ledger);
-
-#endif

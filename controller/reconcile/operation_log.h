@@ -9,8 +9,7 @@
  *
  * The lines of a retry have the level debug, unless it ends differently from the try before it.
  */
-#ifndef CONTROLLER_RECONCILE_OPERATION_LOG_H
-#define CONTROLLER_RECONCILE_OPERATION_LOG_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 #include "controller/serve/metrics.h"
@@ -45,5 +44,3 @@ void operation_log_eviction(struct run *run);
 
 /* A check changed objects back; counted. */
 void operation_log_correction(const struct run *run);
-
-#endif

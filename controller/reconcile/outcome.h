@@ -2,8 +2,7 @@
  * What came of an operation, or how far it is: what its Release, the Spec, and the Release by which
  * a person asked for it say (tell.h). It is made in one place, and borrows all that it names.
  */
-#ifndef CONTROLLER_RECONCILE_OUTCOME_H
-#define CONTROLLER_RECONCILE_OUTCOME_H
+#pragma once
 
 #include "controller/reconcile/conditions.h"
 #include "engine/operation/operation.h"
@@ -45,5 +44,3 @@ struct outcome {
     const struct value *corrections; /* corrections.h; NULL: as before */
     bool drops_corrections;          /* they were of another generation */
 };
-
-#endif

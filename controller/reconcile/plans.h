@@ -10,8 +10,7 @@
  * A DOCUMENT_APPROVAL is needed while its Release waits, is carried out, or is retried: that is
  * never more than one of a Spec. A DOCUMENT_PLAN is needed as long as its Release is there.
  */
-#ifndef CONTROLLER_RECONCILE_PLANS_H
-#define CONTROLLER_RECONCILE_PLANS_H
+#pragma once
 
 #include "engine/store.h"
 #include "engine/value/value.h"
@@ -50,5 +49,3 @@ int plans_drop_approvals(const struct reconcile_context *context, const struct s
 /* All of a Release that is gone, whichever Spec it was of. 0 also where there is none. */
 int plans_drop(const struct reconcile_context *context, const struct spec_key *release,
                const struct store_call *call, struct error *error);
-
-#endif

@@ -14,8 +14,7 @@
  * During a retry the status stays as the try before left it, until the retry has ended. During a
  * correction that repeats (corrections.h) the Spec stays Ready.
  */
-#ifndef CONTROLLER_RECONCILE_PROGRESS_H
-#define CONTROLLER_RECONCILE_PROGRESS_H
+#pragma once
 
 #include "controller/reconcile/attempt.h"
 
@@ -48,5 +47,3 @@ int progress_put_off(struct attempt *attempt, struct reconcile_result *result, s
 /* Before an eviction: writes what the parked operation waits for, due or not, and how long it will
  * be set aside (rest: ms). */
 int progress_report_rest(struct attempt *attempt, int64_t rest, struct error *error);
-
-#endif

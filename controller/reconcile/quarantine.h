@@ -31,8 +31,7 @@
  *
  * Several operations that begin at once are recorded with one write. Thread-safe.
  */
-#ifndef CONTROLLER_RECONCILE_QUARANTINE_H
-#define CONTROLLER_RECONCILE_QUARANTINE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -87,5 +86,3 @@ bool quarantine_enter(struct quarantine *quarantine, const char *key, bool was_h
 void quarantine_leave(struct quarantine *quarantine, const char *key, bool has_ended);
 /* Its status says that it is held. */
 void quarantine_forget(struct quarantine *quarantine, const char *key);
-
-#endif

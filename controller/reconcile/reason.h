@@ -3,8 +3,7 @@
  * their error. Most are words of ours or of the API server's, but an admission webhook or an
  * aggregated API may answer with any.
  */
-#ifndef CONTROLLER_RECONCILE_REASON_H
-#define CONTROLLER_RECONCILE_REASON_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ bool reason_has(const char *reason, enum reason_trait trait);
 
 /* The reason itself, if it is one of those that are known; else "Other". */
 const char *reason_label(const char *reason);
-
-#endif

@@ -8,8 +8,7 @@
  * says; or a revision that failed is, and made what State does not know. State is always saved
  * before the status says so, so State with the lower number is never right.
  */
-#ifndef CONTROLLER_RECONCILE_RECALL_H
-#define CONTROLLER_RECONCILE_RECALL_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -45,5 +44,3 @@ bool recall_holds_resources(const struct run *run);
 
 /* status.inventory names objects that State alone knows; or may leave some out. */
 bool recall_names_recorded(const struct run *run);
-
-#endif

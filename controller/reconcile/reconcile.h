@@ -2,8 +2,7 @@
  * One reconcile of a key, of a Spec or of a Release: its attempt goes on as far as it can without
  * waiting. What may have ended the process before comes when the others have begun (quarantine.h).
  */
-#ifndef CONTROLLER_RECONCILE_RECONCILE_H
-#define CONTROLLER_RECONCILE_RECONCILE_H
+#pragma once
 
 #include "controller/core/workers.h"
 #include "controller/reconcile/attempt.h"
@@ -26,5 +25,3 @@ struct reconcile_result reconcile_key(const struct reconcile_context *context,
 
 /* The attempt's key for the quarantine; free(). */
 char *reconcile_suspect(enum desk_kind kind, const struct attempt *attempt);
-
-#endif

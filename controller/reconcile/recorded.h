@@ -19,8 +19,7 @@
  *
  * Thread-safe.
  */
-#ifndef CONTROLLER_RECONCILE_RECORDED_H
-#define CONTROLLER_RECONCILE_RECORDED_H
+#pragma once
 
 #include "engine/base/hash.h"
 #include "engine/store.h"
@@ -63,5 +62,3 @@ typedef bool recorded_is_needed(const void *arg, const char *digest);
 int recorded_sweep(const struct reconcile_context *context, const struct spec_key *spec,
                    size_t limit, recorded_is_needed *is_needed, const void *arg,
                    struct error *error);
-
-#endif

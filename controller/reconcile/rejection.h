@@ -13,8 +13,7 @@
  * All of it is read anew each time from State and from the Releases, so nothing is lost with the
  * process.
  */
-#ifndef CONTROLLER_RECONCILE_REJECTION_H
-#define CONTROLLER_RECONCILE_REJECTION_H
+#pragma once
 
 #include "controller/reconcile/attempt.h"
 
@@ -27,5 +26,3 @@ int rejection_look(struct attempt *attempt, struct error *error);
 bool rejection_is_of_plan(const struct attempt *attempt);
 /* Then the Spec says so, and the attempt ends. */
 int rejection_say(struct attempt *attempt, struct reconcile_result *result, struct error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * Every function accepts a NULL release and does nothing then: in a namespace
  * that is being deleted an operation has none.
  */
-#ifndef CONTROLLER_RECONCILE_RELEASES_H
-#define CONTROLLER_RECONCILE_RELEASES_H
+#pragma once
 
 #include "controller/reconcile/context.h"
 #include "controller/reconcile/outcome.h"
@@ -97,5 +96,3 @@ void release_begin_first(const struct reconcile_context *context,
  * deleted it. */
 int release_write(const struct reconcile_context *context, const struct release_subject *subject,
                   struct release *release, const struct outcome *outcome, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Plans and results as they stand in a status: bounded, redacted.
  */
-#ifndef CONTROLLER_RECONCILE_REPORT_H
-#define CONTROLLER_RECONCILE_REPORT_H
+#pragma once
 
 #include "engine/operation/operation.h"
 
@@ -95,5 +94,3 @@ char *report_summary(const struct operation_results *results);
 
 /* "ID: what was warned of; ID: …", of what was changed; free() it. NULL: nothing. */
 char *report_warnings(const struct operation_results *results);
-
-#endif

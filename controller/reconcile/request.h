@@ -1,6 +1,5 @@
 /* The Release by which a person asks for a Rollback or a Destroy (desk/requests.h): its status. */
-#ifndef CONTROLLER_RECONCILE_REQUEST_H
-#define CONTROLLER_RECONCILE_REQUEST_H
+#pragma once
 
 #include "controller/desk/requests.h"
 #include "controller/reconcile/run.h"
@@ -10,5 +9,3 @@
  * operation; 0: none. */
 int request_write(const struct run *run, const struct request *request, int64_t revision,
                   const struct outcome *outcome, struct error *error);
-
-#endif

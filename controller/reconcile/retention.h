@@ -15,8 +15,7 @@
  *
  * Thread-safe for different Specs.
  */
-#ifndef CONTROLLER_RECONCILE_RETENTION_H
-#define CONTROLLER_RECONCILE_RETENTION_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -40,5 +39,3 @@ int retention_sweep(const struct reconcile_context *context, const char *watch_n
  * set, oldest first. Gives their number. */
 size_t retention_choose(const struct release_revisions *revisions, int64_t limit,
                         int64_t last_applied, int64_t *ret);
-
-#endif

@@ -5,8 +5,7 @@
  * The status is written only where it changes. run->object follows what was
  * written, so that later steps compare with it.
  */
-#ifndef CONTROLLER_RECONCILE_RUN_H
-#define CONTROLLER_RECONCILE_RUN_H
+#pragma once
 
 #include "controller/reconcile/hold.h"
 #include "controller/reconcile/outcome.h"
@@ -195,5 +194,3 @@ int run_supersede(const struct run *run, struct release *release, struct error *
 
 /* An event about the Spec; none in a namespace that is being deleted. */
 void run_event(const struct run *run, const char *type, const char *reason, const char *message);
-
-#endif

@@ -2,8 +2,7 @@
  * Other Specs as a Spec may see them: those of its own namespace, and of others those that its
  * account may read.
  */
-#ifndef CONTROLLER_RECONCILE_SIGHT_H
-#define CONTROLLER_RECONCILE_SIGHT_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -19,5 +18,3 @@ bool sight_is_denied(int r);
 /* A Spec "namespace/name" for messages: "…" if it may not be seen, or if that is not known; free().
  */
 char *sight_show(const struct run *run, const char *key);
-
-#endif

@@ -2,8 +2,7 @@
  * Reads the sources of a Spec (sources.h) as a task of the executor, in stages that the attempt
  * begins. The end of each puts the key into the queue.
  */
-#ifndef CONTROLLER_RECONCILE_SOURCE_READING_H
-#define CONTROLLER_RECONCILE_SOURCE_READING_H
+#pragma once
 
 #include <pthread.h>
 
@@ -49,5 +48,3 @@ enum source_stage source_reading_stage(struct source_reading *sources);
 /* The next stage of the task. not_before: ms, monotonic. */
 void source_reading_go_on(struct source_reading *sources, enum source_stage stage,
                           int64_t not_before);
-
-#endif

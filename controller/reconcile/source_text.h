@@ -17,8 +17,7 @@
  *
  * Pure, and used by one thread.
  */
-#ifndef CONTROLLER_RECONCILE_SOURCE_TEXT_H
-#define CONTROLLER_RECONCILE_SOURCE_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -63,5 +62,3 @@ int source_resources_add(struct source_resources *resources, const char *label, 
 /* *ret: the list, a reference. */
 int source_resources_finish(struct source_resources *resources, const struct value **ret,
                             struct error *error);
-
-#endif

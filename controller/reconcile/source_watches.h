@@ -12,8 +12,7 @@
  * Thread-safe, with one reconcile of each Spec at a time. All functions accept NULL for the
  * watches, and do nothing then.
  */
-#ifndef CONTROLLER_RECONCILE_SOURCE_WATCHES_H
-#define CONTROLLER_RECONCILE_SOURCE_WATCHES_H
+#pragma once
 
 #include "controller/reconcile/spec_source.h"
 
@@ -45,5 +44,3 @@ bool source_watches_saw_change(struct source_watches *watches, const struct spec
 bool source_watches_are_whole(struct source_watches *watches, const char *key);
 /* The Spec has no sources any more, or is gone. */
 void source_watches_forget(struct source_watches *watches, const struct spec_key *spec);
-
-#endif

@@ -19,8 +19,7 @@
  * run->sources_digest is the other part of what `observedGeneration` tells, and the status has it
  * as `observedSources`.
  */
-#ifndef CONTROLLER_RECONCILE_SOURCES_H
-#define CONTROLLER_RECONCILE_SOURCES_H
+#pragma once
 
 #include "controller/reconcile/attempt.h"
 
@@ -42,5 +41,3 @@ int sources_gather(struct attempt *attempt, struct error *error);
 /* An operation goes on. If a watch has shown a change of a source since they were read, and it is
  * one of the contents, sets attempt->superseded_by. Called again when the key comes back. */
 void sources_look_again(struct attempt *attempt);
-
-#endif

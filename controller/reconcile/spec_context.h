@@ -3,8 +3,7 @@
  * `contextFrom` names, in its namespace, and its `context`. Of two values under one key, the later
  * one of `contextFrom` counts, and `context` more than both.
  */
-#ifndef CONTROLLER_RECONCILE_SPEC_CONTEXT_H
-#define CONTROLLER_RECONCILE_SPEC_CONTEXT_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -25,5 +24,3 @@
  * The context is a reference, which the caller drops, also after an error.
  */
 int spec_context_read(const struct run *run, struct runtime_scope *scope, struct error *error);
-
-#endif

@@ -10,8 +10,7 @@
  * only if the file has changed, and not if anybody else has written it since: Terraform may have
  * gone on with it. The Secret stays when the Spec goes.
  */
-#ifndef CONTROLLER_RECONCILE_SPEC_EXPORT_H
-#define CONTROLLER_RECONCILE_SPEC_EXPORT_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -30,5 +29,3 @@ bool spec_export_is_wanted(const struct run *run);
  * afterwards has to come again: the Secret may be all that says what is left. error: or NULL.
  */
 int spec_export(struct run *run, struct ledger *ledger, bool is_check, struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * The Secrets that a Spec's `terraformState` names, in its namespace. They are read and written
  * with the rights of the Spec's ServiceAccount.
  */
-#ifndef CONTROLLER_RECONCILE_SPEC_SECRET_H
-#define CONTROLLER_RECONCILE_SPEC_SECRET_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -15,5 +14,3 @@ struct spec_secret {
 struct spec_secret spec_secret_of(const struct run *run, const char *direction);
 /* The runtime whose resources the files have; NULL: this operator has none. */
 struct runtime *spec_secret_runtime(const struct run *run);
-
-#endif

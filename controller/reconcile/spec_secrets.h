@@ -1,8 +1,7 @@
 /*
  * The secrets of a Spec: its `secretStore`, asked as its ServiceAccount (runtimes/secrets).
  */
-#ifndef CONTROLLER_RECONCILE_SPEC_SECRETS_H
-#define CONTROLLER_RECONCILE_SPEC_SECRETS_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 #include "engine/secrets.h"
@@ -18,5 +17,3 @@ bool spec_secrets_are_in_context(const struct run *run);
  * which is replaced; it stays as it is after an error, which is that of secret_source_ops.get(). */
 int spec_secrets_resolve(const struct run *run, struct secret_source *source,
                          const struct value **context, struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * The ConfigMaps and Secrets that a Spec's `resourcesFrom` names, in its namespace, read with the
  * rights of the Spec's ServiceAccount.
  */
-#ifndef CONTROLLER_RECONCILE_SPEC_SOURCE_H
-#define CONTROLLER_RECONCILE_SPEC_SOURCE_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 #include "controller/reconcile/source_text.h"
@@ -49,5 +48,3 @@ const struct value *spec_sources_value(const struct spec_sources *list);
 /* Of all contents, in their order, keyed. */
 void spec_sources_digest(const struct spec_sources *list, const struct run *run,
                          char ret[HASH_HEX_SIZE]);
-
-#endif

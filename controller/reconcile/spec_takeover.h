@@ -2,8 +2,7 @@
  * Objects of a Spec that another tool has managed so far: those of the state file of Terraform that
  * its `terraformState.from` names, a Secret in its namespace.
  */
-#ifndef CONTROLLER_RECONCILE_SPEC_TAKEOVER_H
-#define CONTROLLER_RECONCILE_SPEC_TAKEOVER_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -24,5 +23,3 @@ bool spec_takeover_is_wanted(const struct run *run);
  */
 int spec_takeover_read(const struct run *run, struct operation *operation, const struct spec *spec,
                        struct error *error);
-
-#endif

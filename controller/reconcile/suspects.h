@@ -2,8 +2,7 @@
  * Which objects are under way, and which of them are suspected of the process' deaths: the table
  * behind quarantine.h, which has its rules. Pure; without a lock.
  */
-#ifndef CONTROLLER_RECONCILE_SUSPECTS_H
-#define CONTROLLER_RECONCILE_SUSPECTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ bool suspects_are_busy(const struct suspects *suspects, int64_t now, int64_t wit
 /* What is recorded, and back; a value that is none of ours, in part or whole, is left out. */
 const struct value *suspects_write(const struct suspects *suspects);
 void suspects_read(struct suspects *suspects, const struct value *value);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Writes an outcome (outcome.h) to all that say it.
  */
-#ifndef CONTROLLER_RECONCILE_TELL_H
-#define CONTROLLER_RECONCILE_TELL_H
+#pragma once
 
 #include "controller/reconcile/attempt.h"
 
@@ -17,5 +16,3 @@ enum tell_to {
  * now, the next reconcile does it. to: some of tell_to. */
 int tell_outcome(struct attempt *attempt, struct outcome *outcome, unsigned to,
                  struct error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * or was not restored with the Spec, the results of the newest Releases are what is left that says
  * what was made. They count also where an earlier Spec of the name had them.
  */
-#ifndef CONTROLLER_RECONCILE_WITNESS_H
-#define CONTROLLER_RECONCILE_WITNESS_H
+#pragma once
 
 #include "controller/reconcile/run.h"
 
@@ -17,5 +16,3 @@ void witness_done(struct witness *witness);
 
 /* Lists Releases, and loads the newest up to one that has all results; eight at most. */
 int witness_read(const struct run *run, struct witness *ret, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Addresses to listen on: ":9440", "127.0.0.1:0", "[::1]:8080".
  */
-#ifndef CONTROLLER_SERVE_ADDRESS_H
-#define CONTROLLER_SERVE_ADDRESS_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -16,5 +15,3 @@ struct address {
 
 /* ERR_INVALID for what is not such an address; names are not looked up. */
 int address_parse(const char *text, struct address *ret, struct error *error);
-
-#endif

@@ -12,8 +12,7 @@
  * as many values as there are names; anything else is a bug and aborts.
  * Thread-safe.
  */
-#ifndef CONTROLLER_SERVE_METRICS_H
-#define CONTROLLER_SERVE_METRICS_H
+#pragma once
 
 #include "engine/base/buf.h"
 
@@ -49,5 +48,3 @@ void metrics_on_scrape(struct metrics *metrics, void (*fn)(void *arg), void *arg
 void metrics_write(struct metrics *metrics, struct buf *to);
 /* The page /metrics of a server (server.h), in Prometheus' text format 0.0.4. */
 unsigned metrics_answer(void *metrics, const char *path, struct buf *body);
-
-#endif

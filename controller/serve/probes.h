@@ -6,8 +6,7 @@
  *
  * Both are 200 "ok", or "ok: what it is at", or 503 "not ok: why".
  */
-#ifndef CONTROLLER_SERVE_PROBES_H
-#define CONTROLLER_SERVE_PROBES_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -22,5 +21,3 @@ struct probes {
 
 /* The pages of a server (server.h). probes: a struct probes. */
 unsigned probes_answer(void *probes, const char *path, struct buf *body);
-
-#endif

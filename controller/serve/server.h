@@ -6,8 +6,7 @@
  * A path without a page is 404, another method 405. There is no TLS and nothing
  * secret here; a NetworkPolicy says which pods may connect.
  */
-#ifndef CONTROLLER_SERVE_SERVER_H
-#define CONTROLLER_SERVE_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,5 +37,3 @@ int server_port(const struct server *server);
 
 /* For a path without a page. */
 unsigned server_not_found(struct buf *body);
-
-#endif

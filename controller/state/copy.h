@@ -14,8 +14,7 @@
  * Where one of the two stores has Releases, and the other leaves them to the API server, they are
  * made there as they are here. What is there already of them stays.
  */
-#ifndef CONTROLLER_STATE_COPY_H
-#define CONTROLLER_STATE_COPY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ struct state_copied {
 /* ERR_INVALID InvalidCopy: the target is not empty, or the source is no store of State. */
 int copy_state(const struct state_side *from, const struct state_side *to,
                const struct store_call *call, struct state_copied *ret, struct error *error);
-
-#endif

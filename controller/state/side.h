@@ -1,8 +1,7 @@
 /*
  * A store, as the commands of this folder use it.
  */
-#ifndef CONTROLLER_STATE_SIDE_H
-#define CONTROLLER_STATE_SIDE_H
+#pragma once
 
 #include "engine/release/history.h"
 #include "engine/store.h"
@@ -15,5 +14,3 @@ struct state_side {
     const char *place;
     bool has_releases; /* the store has them as documents */
 };
-
-#endif

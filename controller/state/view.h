@@ -1,8 +1,7 @@
 /*
  * What a store keeps, as text for people.
  */
-#ifndef CONTROLLER_STATE_VIEW_H
-#define CONTROLLER_STATE_VIEW_H
+#pragma once
 
 #include "controller/state/side.h"
 #include "engine/base/buf.h"
@@ -21,5 +20,3 @@ int state_show(const struct state_side *side, const struct spec_key *spec, bool 
  */
 int state_verify(const struct state_side *side, const struct store_call *call, struct buf *to,
                  struct error *error);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * Thread-safe.
  */
-#ifndef CONTROLLER_STORE_STORE_CHECK_H
-#define CONTROLLER_STORE_STORE_CHECK_H
+#pragma once
 
 #include "engine/store.h"
 #include "engine/store/gate.h"
@@ -43,5 +42,3 @@ DEFINE_CLEANUP(struct store_check *, store_check_free)
 void store_check_begin(struct store_check *check, struct cancel *stop);
 /* Looks again, if it is time to. Fits ticker_new(). arg: the check. */
 void store_check_tick(void *arg);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Threads: only one thread may allocate at a time. Reading allocated memory needs no lock.
  */
-#ifndef ENGINE_BASE_ARENA_H
-#define ENGINE_BASE_ARENA_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ char *arena_printf(struct arena *arena, const char *format, ...) PRINTF_LIKE(2, 
 #define ARENA_NEW(arena, type) ((type *)arena_alloc((arena), sizeof(type)))
 #define ARENA_ARRAY(arena, type, count) \
     ((type *)arena_alloc_array((arena), (count), sizeof(type)))
-
-#endif

@@ -2,8 +2,7 @@
  * Makes the use of dangerous C functions a compile error (an idea of git's). CMake includes this
  * header before every source file of the project.
  */
-#ifndef ENGINE_BASE_BANNED_H
-#define ENGINE_BASE_BANNED_H
+#pragma once
 
 /* System headers first: some of them name these functions in declarations. */
 #include <stdio.h>
@@ -18,5 +17,3 @@
 #pragma GCC poison localtime localtime_r ctime ctime_r asctime asctime_r gmtime
 #pragma GCC poison atoi atol atoll atof
 #pragma GCC poison alloca mktemp tmpnam system popen
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Standard base64 with padding (RFC 4648, 4).
  */
-#ifndef ENGINE_BASE_BASE64_H
-#define ENGINE_BASE_BASE64_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@
 void base64_encode(struct buf *to, const void *data, size_t length);
 /* The same. False: it is not base64 of exactly this form, and nothing was added. */
 bool base64_decode(struct buf *to, const char *text, size_t length);
-
-#endif

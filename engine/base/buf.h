@@ -5,8 +5,7 @@
  * never NULL after buf_init()). A buffer that would exceed its maximum takes nothing more and
  * remembers the overflow. The caller checks buf_overflowed() once, at the end.
  */
-#ifndef ENGINE_BASE_BUF_H
-#define ENGINE_BASE_BUF_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -44,5 +43,3 @@ static inline bool buf_overflowed(const struct buf *buf)
 }
 
 #define _cleanup_buf_ _cleanup_(buf_done)
-
-#endif

@@ -6,8 +6,7 @@
  * it yields the pointer and leaves NULL behind. Every destructor in this
  * project accepts NULL.
  */
-#ifndef ENGINE_BASE_CLEANUP_H
-#define ENGINE_BASE_CLEANUP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -43,5 +42,3 @@ static inline void free_p(void *pointer)
     ((type *)(void *)((char *)(pointer)-offsetof(type, member)))
 
 #define PRINTF_LIKE(text, first) __attribute__((format(printf, text, first)))
-
-#endif

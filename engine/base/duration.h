@@ -1,8 +1,7 @@
 /*
  * Durations as Go and Kubernetes write them: "1h30m", "10m0s", "250ms", "0".
  */
-#ifndef ENGINE_BASE_DURATION_H
-#define ENGINE_BASE_DURATION_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ int64_t duration_parse(const char *text);
 
 /* "1h30m", "10m", "1m30s"; parts of a second are left out. free() it. */
 char *duration_show(int64_t ms);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * error may be NULL everywhere: the caller needs the code alone.
  */
-#ifndef ENGINE_BASE_ERROR_H
-#define ENGINE_BASE_ERROR_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -96,5 +95,3 @@ const char *err_reason(int code);
 
 /* True if a retry may help: UNAVAILABLE, TIMEOUT, CONFLICT. */
 bool err_is_transient(int code);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Text in which some bytes are written as a mark and two upper-case hexadecimal digits: "%2F".
  */
-#ifndef ENGINE_BASE_ESCAPE_H
-#define ENGINE_BASE_ESCAPE_H
+#pragma once
 
 #include "engine/base/buf.h"
 
@@ -22,5 +21,3 @@ void escape_url(struct buf *to, const char *text, bool keep_slashes);
 /* A part of a URL that anybody has written: %XX, of digits in either case, is resolved; free().
  * NULL: a % is followed by something else, or by 00. */
 char *escape_url_read(const char *text, size_t length);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * SHA-256 and HMAC-SHA-256, from OpenSSL's libcrypto, most often as hexadecimal.
  */
-#ifndef ENGINE_BASE_HASH_H
-#define ENGINE_BASE_HASH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void hash_hex(const void *data, size_t length, char ret_hex[HASH_HEX_SIZE]);
 
 /* Whether the text is such a digest, in lower case. */
 bool hash_is_hex(const char *text);
-
-#endif

@@ -3,8 +3,7 @@
  * item take O(log n). Items are embedded in their owners (see CONTAINER_OF), and zeroed before
  * their first use. Items with equal keys have no defined order. Not locked.
  */
-#ifndef ENGINE_BASE_HEAP_H
-#define ENGINE_BASE_HEAP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void heap_remove(struct heap *heap, struct heap_item *item);
 
 /* The item with the lowest key; NULL: the heap is empty. */
 struct heap_item *heap_first(const struct heap *heap);
-
-#endif

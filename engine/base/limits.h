@@ -2,8 +2,7 @@
  * All bounds of the engine on depth, size and count. Exceeding a bound is an error whose message
  * names the bound; nothing is cut silently.
  */
-#ifndef ENGINE_BASE_LIMITS_H
-#define ENGINE_BASE_LIMITS_H
+#pragma once
 
 /* Nesting depth of a document. The API server accepts 10,000 levels; documents that people write
  * stay below 100. Recursive code relies on this bound for its stack. */
@@ -71,5 +70,3 @@
 
 /* Nodes that one walk visits at once. */
 #define LIMIT_PARALLELISM 100
-
-#endif

@@ -5,8 +5,7 @@
  * continues from State. So no code tests for a failed allocation. Sizes that come from outside are
  * bounded (limits.h) before they get here.
  */
-#ifndef ENGINE_BASE_MEM_H
-#define ENGINE_BASE_MEM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ void *mem_grow(void *array, size_t count, size_t *capacity, size_t size);
 
 #define NEW(type) ((type *)mem_new(sizeof(type)))
 #define NEW_ARRAY(type, count) ((type *)mem_new_array((count), sizeof(type)))
-
-#endif

@@ -2,8 +2,7 @@
  * "Did you mean": the candidate that is most like a text, by the number of letters that were
  * mistyped, left out, added or swapped with their neighbour.
  */
-#ifndef ENGINE_BASE_SIMILAR_H
-#define ENGINE_BASE_SIMILAR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ struct similar {
 void similar_begin(struct similar *similar, const char *text);
 /* Of candidates that are equally like the text, the first stays. Equal ones are no candidates. */
 void similar_offer(struct similar *similar, const char *candidate);
-
-#endif

@@ -2,8 +2,7 @@
  * Small helpers over NUL-terminated strings. Strings returned are owned by
  * the caller and freed with free().
  */
-#ifndef ENGINE_BASE_STR_H
-#define ENGINE_BASE_STR_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -36,5 +35,3 @@ bool str_to_int64(const char *s, int64_t *ret);
 /* True for a lower-case RFC 1123 label or subdomain, as Kubernetes names are. */
 bool str_is_dns_label(const char *s);
 bool str_is_dns_subdomain(const char *s);
-
-#endif

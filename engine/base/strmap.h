@@ -3,8 +3,7 @@
  * unless asked for. The hash is seeded once per process, since keys come from
  * users. Iteration is in the order of insertion.
  */
-#ifndef ENGINE_BASE_STRMAP_H
-#define ENGINE_BASE_STRMAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ void *strmap_remove_n(struct strmap *map, const char *key, size_t length);
 
 /* for (struct strmap_entry *e = NULL; (e = strmap_next(map, e));) */
 struct strmap_entry *strmap_next(const struct strmap *map, struct strmap_entry *after);
-
-#endif

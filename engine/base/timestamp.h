@@ -2,8 +2,7 @@
  * Timestamps as Kubernetes writes them: RFC 3339 in UTC. A time before 1970 or after 9999 becomes
  * the first or last instant of these years.
  */
-#ifndef ENGINE_BASE_TIMESTAMP_H
-#define ENGINE_BASE_TIMESTAMP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ void timestamp_format_micro(int64_t unix_ms, char ret_text[TIMESTAMP_SIZE]);
 
 /* ms since 1970 of a time as timestamp_format() writes it; 0: the text is none. */
 int64_t timestamp_parse(const char *text);
-
-#endif

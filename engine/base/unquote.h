@@ -9,8 +9,7 @@
  *
  * One pass; time and memory are linear in the text.
  */
-#ifndef ENGINE_BASE_UNQUOTE_H
-#define ENGINE_BASE_UNQUOTE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void unquoted_done(struct unquoted *unquoted);
 
 /* Replaces what was there. */
 void unquote(const char *text, size_t length, struct unquoted *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * UTF-8 as RFC 3629 defines it: no overlong forms, no surrogates, nothing
  * past U+10FFFF.
  */
-#ifndef ENGINE_BASE_UTF8_H
-#define ENGINE_BASE_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ char *utf8_show_lines(const char *text);
 
 /* Bytes from the start of text that are whole, valid characters. */
 size_t utf8_valid(const char *text, size_t length);
-
-#endif

@@ -14,8 +14,7 @@
  *
  * Thread-safe. No lock is held while a task runs.
  */
-#ifndef ENGINE_EXECUTOR_EXECUTOR_H
-#define ENGINE_EXECUTOR_EXECUTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -71,5 +70,3 @@ struct executor_stats {
     int64_t oldest; /* ms, monotonic: since when the first of them waits; 0: none waits */
 };
 void executor_stats(struct executor *executor, struct executor_stats *ret);
-
-#endif

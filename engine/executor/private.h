@@ -9,8 +9,7 @@
  * a thread that watches. If max_threads run, or the system gives no more threads, the threads check
  * the time between two pieces.
  */
-#ifndef ENGINE_EXECUTOR_PRIVATE_H
-#define ENGINE_EXECUTOR_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -80,5 +79,3 @@ void executor_call_thread(struct executor *executor);
 void executor_watch(struct executor *executor, int64_t until);
 /* Ends all threads, and waits for them. */
 void executor_end_threads(struct executor *executor);
-
-#endif

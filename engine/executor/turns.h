@@ -8,8 +8,7 @@
  * something below it. A blocked share gets no turns; the leaves below it keep their places. Not
  * locked.
  */
-#ifndef ENGINE_EXECUTOR_TURNS_H
-#define ENGINE_EXECUTOR_TURNS_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/queue.h>
@@ -62,5 +61,3 @@ struct turn *share_next(struct share *share);
 /* Returns the leaf whose turn it is; NULL: no leaf waits. The leaf and each share above it move to
  * the last place among their siblings, and still wait. */
 struct turn *turn_next(struct share *root);
-
-#endif

@@ -7,8 +7,7 @@
  * runtime (relations.h). The graph raises it to at least the ranks of the node's dependencies, so
  * an order by rank never contradicts an edge.
  */
-#ifndef ENGINE_GRAPH_GRAPH_H
-#define ENGINE_GRAPH_GRAPH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ int graph_new(uint32_t n_nodes, const struct graph_edge *edges, size_t n_edges,
               struct graph **ret, struct error *error);
 void graph_free(struct graph *graph);
 DEFINE_CLEANUP(struct graph *, graph_free)
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Finds a cycle, for the error message of graph.c.
  */
-#ifndef ENGINE_GRAPH_GRAPH_PRIVATE_H
-#define ENGINE_GRAPH_GRAPH_PRIVATE_H
+#pragma once
 
 #include "engine/graph/graph.h"
 
@@ -10,5 +9,3 @@
  * have a cycle. */
 int cycle_report(const struct graph *graph, const char *(*name)(void *arg, uint32_t node),
                  void *arg, struct error *error);
-
-#endif

@@ -5,8 +5,7 @@
  * Targets are numbers, in the order in which the engine named them to the runtime. The runtime adds
  * relations. Used by one thread.
  */
-#ifndef ENGINE_GRAPH_RELATIONS_H
-#define ENGINE_GRAPH_RELATIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void relations_done(struct relations *relations);
 
 /* Relations may repeat. A node or other that is not a target aborts the process. */
 void relations_add(struct relations *relations, size_t node, size_t other, enum relation_kind kind);
-
-#endif

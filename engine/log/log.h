@@ -11,8 +11,7 @@
  * clock, once at start, before other threads run. Before that, and in tests, logging does nothing.
  * Lines are written whole. Thread-safe.
  */
-#ifndef ENGINE_LOG_LOG_H
-#define ENGINE_LOG_LOG_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ void log_error(const char *message, ...) __attribute__((sentinel));
 
 /* Reads "debug", "info", "warn" or "error". False: another text. */
 bool log_level_parse(const char *name, enum log_level *ret);
-
-#endif

@@ -24,8 +24,7 @@
  *
  * No phase tells whether a call that got no answer had an effect: `lost` does, from then on.
  */
-#ifndef ENGINE_OPERATION_NODE_H
-#define ENGINE_OPERATION_NODE_H
+#pragma once
 
 #include "engine/plan/plan.h"
 #include "engine/plan/steps.h"
@@ -96,5 +95,3 @@ void node_move(struct node *node, enum step_kind step, enum node_phase to);
 bool node_is_applied(const struct node *node, enum step_kind step);
 /* The step of a change that has one. */
 enum step_kind node_only_step(const struct node *node);
-
-#endif

@@ -30,8 +30,7 @@
  * Thread-safe. What is returned is borrowed, and as long as the operation
  * unless said otherwise.
  */
-#ifndef ENGINE_OPERATION_OPERATION_H
-#define ENGINE_OPERATION_OPERATION_H
+#pragma once
 
 #include "engine/executor/executor.h"
 #include "engine/plan/approved.h"
@@ -309,5 +308,3 @@ int64_t operation_longest_visit(struct operation *operation, char *ret, size_t s
 /* Adds an id to a message. One that could be taken for other words of the message is quoted: a
  * tenant chooses it, and administrators read the message. */
 void operation_show_id(struct buf *to, const char *id);
-
-#endif

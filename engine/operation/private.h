@@ -24,8 +24,7 @@
  * operation.c, run.c, recall.c and summary.c are on top, carrying/ is below them, planning/ below
  * that, and the others below planning/: files include only what is below them.
  */
-#ifndef ENGINE_OPERATION_PRIVATE_H
-#define ENGINE_OPERATION_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -144,5 +143,3 @@ void operation_hold(struct operation *operation, size_t before, size_t now);
 void operation_hold_change(const struct node *node);
 /* Whether steps keep their objects only until these are compared (plan_step_compared()). */
 bool operation_frees_objects(const struct operation *operation);
-
-#endif

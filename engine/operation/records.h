@@ -1,6 +1,5 @@
 /* What State gets: records of resources, and its head. */
-#ifndef ENGINE_OPERATION_RECORDS_H
-#define ENGINE_OPERATION_RECORDS_H
+#pragma once
 
 #include "engine/operation/node.h"
 
@@ -39,5 +38,3 @@ int64_t operation_time_lost(struct operation *operation, int64_t revision);
 /* Whether an earlier operation of this Spec succeeded under this revision: it was killed after
  * State was saved, and before its owner was notified. */
 bool operation_was_done(struct operation *operation, int64_t revision);
-
-#endif

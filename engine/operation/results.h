@@ -1,6 +1,5 @@
 /* The result of each change, and what runtimes say about it without the secrets. */
-#ifndef ENGINE_OPERATION_RESULTS_H
-#define ENGINE_OPERATION_RESULTS_H
+#pragma once
 
 #include "engine/operation/node.h"
 #include "engine/walk/walk.h"
@@ -44,5 +43,3 @@ const struct value *operation_redact_warnings(struct node *node, const struct va
 /* The same in the reason and the diff of a change that was just planned. shown: the step that they
  * describe; or NULL. */
 void operation_redact_change(struct node *node, const struct runtime_step *shown);
-
-#endif

@@ -6,8 +6,7 @@
  * reference, the version, and a keyed digest of the value. A runtime never sees a mark of a value
  * that is known: its record is opened before it plans.
  */
-#ifndef ENGINE_OPERATION_SECRETS_H
-#define ENGINE_OPERATION_SECRETS_H
+#pragma once
 
 #include "engine/operation/private.h"
 #include "engine/secrets.h"
@@ -46,5 +45,3 @@ const char *operation_rotation(struct operation *operation, const struct record 
 void operation_note_unread_secrets(const struct operation *operation, struct plan_change *change);
 
 void operation_free_secrets(struct operation *operation);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sessions with runtimes, and how an operation's calls are made. */
-#ifndef ENGINE_OPERATION_SESSION_H
-#define ENGINE_OPERATION_SESSION_H
+#pragma once
 
 #include "engine/operation/node.h"
 
@@ -49,5 +48,3 @@ int operation_read(struct node *node, const struct runtime_target *target, struc
                    struct runtime_outcome *ret, struct error *error);
 /* No answer, or one that asks to try again; a refusal does not heal. */
 bool operation_may_heal(const struct error *error);
-
-#endif

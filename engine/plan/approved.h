@@ -36,8 +36,7 @@
  *
  * Immutable; threads share it by reference.
  */
-#ifndef ENGINE_PLAN_APPROVED_H
-#define ENGINE_PLAN_APPROVED_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/plan/plan.h"
@@ -109,5 +108,3 @@ bool approved_plan_has_unknown(const struct approved_plan *approved,
 /* Whether the approved plan replaces the resource, and makes the new object first. */
 bool approved_plan_creates_first(const struct approved_plan *approved,
                                  const struct plan_change *change);
-
-#endif

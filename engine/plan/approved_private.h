@@ -1,8 +1,7 @@
 /*
  * What an approved plan consists of. For approved.c and approved_value.c.
  */
-#ifndef ENGINE_PLAN_APPROVED_PRIVATE_H
-#define ENGINE_PLAN_APPROVED_PRIVATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -38,5 +37,3 @@ void approved_plan_sort(struct approved_plan *approved);
 /* The digest of what all its creations show, together with that of the plan. False: none shows
  * anything. */
 bool approved_plan_seal(const struct approved_plan *approved, char ret_hex[HASH_HEX_SIZE]);
-
-#endif

@@ -19,8 +19,7 @@
  * approval itself is. A digest has no Spec in it: the caller sees to it that the approval is the
  * Spec's.
  */
-#ifndef ENGINE_PLAN_APPROVED_VALUE_H
-#define ENGINE_PLAN_APPROVED_VALUE_H
+#pragma once
 
 #include "engine/plan/approved.h"
 
@@ -33,5 +32,3 @@ const struct value *approved_plan_to_value(const struct approved_plan *approved)
  * ERR_UNSUPPORTED: of a format that this version does not read. */
 int approved_plan_from_value(const struct value *value, const void *key, size_t key_length,
                              const char *digest, struct approved_plan **ret, struct error *error);
-
-#endif

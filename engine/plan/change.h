@@ -1,8 +1,7 @@
 /*
  * An entry of a plan: what is done to one resource, or to one record that leaves.
  */
-#ifndef ENGINE_PLAN_CHANGE_H
-#define ENGINE_PLAN_CHANGE_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "engine/spec/resource.h"
@@ -39,5 +38,3 @@ struct plan_change {
     const char *reason;               /* the step's, or why it is DEFERRED, or stays; in the
                                          arena, or NULL */
 };
-
-#endif

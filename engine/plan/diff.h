@@ -15,8 +15,7 @@
  * items that differ of a list that holds anything sensitive on either side. Where an object is
  * shown whole, what is sensitive below it is hidden.
  */
-#ifndef ENGINE_PLAN_DIFF_H
-#define ENGINE_PLAN_DIFF_H
+#pragma once
 
 #include "engine/base/arena.h"
 #include "engine/value/value.h"
@@ -51,5 +50,3 @@ extern const struct diff_bounds diff_brief;
 /* from, to: NULL for absent. If one of them is, all of the other is told, but for what is null. */
 void diff_values(const struct value *from, const struct value *to, const struct diff_bounds *bounds,
                  struct diff *ret);
-
-#endif

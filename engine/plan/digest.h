@@ -19,8 +19,7 @@
  * What a creation shows has a digest of its own, which is in none of these: only a thorough plan
  * shows what the platform would make of what is sent (runtime_step.shown_after).
  */
-#ifndef ENGINE_PLAN_DIGEST_H
-#define ENGINE_PLAN_DIGEST_H
+#pragma once
 
 #include "engine/base/hash.h"
 #include "engine/plan/change.h"
@@ -86,5 +85,3 @@ void digest_change(const struct digest_parts *parts, struct digest_key key,
 
 /* JSON pointers, whatever is in them. NULL: none. */
 void digest_add_pointers(struct hash *hash, const struct value *pointers);
-
-#endif

@@ -5,8 +5,7 @@
  * after those one for each record that leaves: what State has and the Spec
  * does not (any more), and objects that were replaced and are still to go.
  */
-#ifndef ENGINE_PLAN_PLAN_H
-#define ENGINE_PLAN_PLAN_H
+#pragma once
 
 #include "engine/base/arena.h"
 #include "engine/base/hash.h"
@@ -48,5 +47,3 @@ bool plan_is_empty(const struct plan *plan);
  * have a digest were digested with the same key. */
 void plan_digest(const struct plan *plan, const void *key, size_t key_length,
                  char ret_hex[HASH_HEX_SIZE]);
-
-#endif

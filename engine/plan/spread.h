@@ -2,8 +2,7 @@
  * Marks that spread along the edges of a graph, from node to node. The time is linear in nodes and
  * edges, and does not depend on their order.
  */
-#ifndef ENGINE_PLAN_SPREAD_H
-#define ENGINE_PLAN_SPREAD_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ void rows_done(struct rows *rows);
 /* Marks each node that can be reached from a marked one through nodes with `may`. may, marks: one
  * for each node. */
 void spread(const struct rows *rows, const bool *may, bool *marks);
-
-#endif

@@ -25,8 +25,7 @@
  * The dependencies of applies are those of the Spec. The dependencies of deletions are those of the
  * records in State.
  */
-#ifndef ENGINE_PLAN_STEPS_H
-#define ENGINE_PLAN_STEPS_H
+#pragma once
 
 #include "engine/graph/graph.h"
 #include "engine/graph/relations.h"
@@ -79,5 +78,3 @@ struct steps {
 int steps_new(const struct steps_input *input, struct steps **ret, struct error *error);
 void steps_free(struct steps *steps);
 DEFINE_CLEANUP(struct steps *, steps_free)
-
-#endif

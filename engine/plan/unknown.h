@@ -2,8 +2,7 @@
  * What is unknown in a value (value.h), as JSON pointers (path.h): so that an approved plan can say
  * where values were missing, and a later plan, which knows them, can be compared with it.
  */
-#ifndef ENGINE_PLAN_UNKNOWN_H
-#define ENGINE_PLAN_UNKNOWN_H
+#pragma once
 
 #include "engine/value/value.h"
 
@@ -17,5 +16,3 @@ const struct value *unknown_paths(const struct value *value);
  * is one that is no string. A reference; NULL stays NULL, and NULL past a bound of limits.h.
  */
 const struct value *unknown_mask(const struct value *value, const struct value *pointers);
-
-#endif

@@ -9,12 +9,9 @@
  * A locked document is ERR_CONFLICT StateLocked, a damaged one ERR_CORRUPT. A damaged record can
  * only be removed.
  */
-#ifndef ENGINE_RELEASE_DOCUMENT_HISTORY_H
-#define ENGINE_RELEASE_DOCUMENT_HISTORY_H
+#pragma once
 
 #include "engine/release/history.h"
 
 /* store: borrowed. */
 struct release_history *document_history_new(struct store *store);
-
-#endif

@@ -24,8 +24,7 @@
  *
  * Every change asks the call's permit. Thread-safe for different Specs.
  */
-#ifndef ENGINE_RELEASE_HISTORY_H
-#define ENGINE_RELEASE_HISTORY_H
+#pragma once
 
 #include "engine/release/release.h"
 #include "engine/store.h"
@@ -132,5 +131,3 @@ struct release_history_ops {
     int (*remove)(struct release_history *history, const struct spec_key *spec, int64_t revision,
                   enum release_removal how, const struct store_call *call, struct error *error);
 };
-
-#endif

@@ -10,8 +10,7 @@
  * The revisions of a Spec count from 1, and each is used once. The next revision is one more than
  * the highest in State and in the history.
  */
-#ifndef ENGINE_RELEASE_RELEASE_H
-#define ENGINE_RELEASE_RELEASE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ bool release_revision_parse(const char *text, int64_t *ret);
 /* "<spec>-<revision>", at most 253 bytes: in a long name, a hash of the whole Spec name replaces
  * its end. Allocated in the arena. */
 const char *release_name(struct arena *arena, const char *spec_name, int64_t revision);
-
-#endif

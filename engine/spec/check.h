@@ -6,8 +6,7 @@
  * check the rules for resources of every type (ids, dependsOn, references). The runtime of a type
  * provides spec_checks for the rules of its own type, such as that an id fits the attributes.
  */
-#ifndef ENGINE_SPEC_CHECK_H
-#define ENGINE_SPEC_CHECK_H
+#pragma once
 
 #include "engine/spec/place.h"
 #include "engine/spec/spec.h"
@@ -59,5 +58,3 @@ bool check_is_absent(const struct value *value);
 /* Returns the string if it is not empty and contains no NUL; otherwise reports a problem and
  * returns NULL. */
 const char *check_text(struct check *check, const struct value *value, const struct place *place);
-
-#endif

@@ -4,9 +4,6 @@
  * object that is not in doubt, and State never has it: the id may be a secret, as that of a
  * random_password is.
  */
-#ifndef ENGINE_SPEC_IMPORT_ID_H
-#define ENGINE_SPEC_IMPORT_ID_H
+#pragma once
 
 #define IMPORT_ID "kusionstack.io/import-id"
-
-#endif

@@ -3,8 +3,7 @@
  * object. It counts while State has a record of the old id and none of the new one, and the Spec
  * has no resource of the old id; else it means nothing, and may stay.
  */
-#ifndef ENGINE_SPEC_MOVED_H
-#define ENGINE_SPEC_MOVED_H
+#pragma once
 
 #include "engine/spec/resource.h"
 
@@ -15,5 +14,3 @@ const char *moved_from(const struct resource *resource);
 
 /* The extensions without it, for the runtime and State. A reference; NULL stays NULL. */
 const struct value *moved_strip(const struct value *extensions);
-
-#endif

@@ -4,9 +4,6 @@
  * (OutcomeUnknown), or that what was lost with State up to that revision does not exist
  * (StateLost). It counts for that one doubt, so that it may stay.
  */
-#ifndef ENGINE_SPEC_NOT_CREATED_H
-#define ENGINE_SPEC_NOT_CREATED_H
+#pragma once
 
 #define NOT_CREATED "kusionstack.io/not-created"
-
-#endif

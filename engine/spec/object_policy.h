@@ -5,8 +5,7 @@
  * The values are borrowed from the Spec, and checked only for what every platform's runtime takes
  * for granted: an array, an object. A runtime that has such objects checks the rest (check.h).
  */
-#ifndef ENGINE_SPEC_OBJECT_POLICY_H
-#define ENGINE_SPEC_OBJECT_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -28,5 +27,3 @@ struct object_policy {
 /* Adds references to the values; and drops them. */
 void object_policy_ref(struct object_policy *policy);
 void object_policy_done(struct object_policy *policy);
-
-#endif

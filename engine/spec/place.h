@@ -2,8 +2,7 @@
  * A place in a Spec: a chain of steps on the stack, from the last one up. It costs nothing until a
  * problem has to name the place.
  */
-#ifndef ENGINE_SPEC_PLACE_H
-#define ENGINE_SPEC_PLACE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -24,5 +23,3 @@ typedef int place_on_string(void *arg, const struct value *string, const struct 
                             struct error *error);
 int place_each_string(const struct value *value, const struct place *above, place_on_string *fn,
                       void *arg, struct error *error);
-
-#endif

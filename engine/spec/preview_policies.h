@@ -3,8 +3,7 @@
  * previews a changed Spec carries them in its field `policies`: else the plan would be one of the
  * fields that are in force, which the change replaces.
  */
-#ifndef ENGINE_SPEC_PREVIEW_POLICIES_H
-#define ENGINE_SPEC_PREVIEW_POLICIES_H
+#pragma once
 
 #include "engine/value/value.h"
 
@@ -14,5 +13,3 @@ const struct value *preview_policies(const struct value *fields);
 /* A Spec's `spec` with these in the place of its own: one that is left out has its default. A
  * reference. */
 const struct value *preview_with_policies(const struct value *fields, const struct value *policies);
-
-#endif

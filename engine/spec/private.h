@@ -1,6 +1,5 @@
 /* The state of parsing a Spec. For this folder alone. */
-#ifndef ENGINE_SPEC_PRIVATE_H
-#define ENGINE_SPEC_PRIVATE_H
+#pragma once
 
 #include "engine/spec/check.h"
 
@@ -61,5 +60,3 @@ void parse_moved(struct parse *parse, size_t index, const struct place *place);
 /* ref.c: the text of a reference, terminated. value: a string for which ref_is() is true.
  * ERR_INVALID InvalidReference: it contains a NUL. */
 int ref_text(const struct value *value, const char **ret, struct error *error);
-
-#endif

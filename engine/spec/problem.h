@@ -4,8 +4,7 @@
  *
  * LIMIT_PROBLEMS are kept; further ones are only counted.
  */
-#ifndef ENGINE_SPEC_PROBLEM_H
-#define ENGINE_SPEC_PROBLEM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ void problems_add(struct problems *problems, const char *reason, const char *res
  * The reason is that of the first problem. The code is ERR_UNSUPPORTED if all problems are
  * Unsupported, else ERR_INVALID. Returns 0 if there are none. */
 int problems_to_error(const struct problems *problems, struct error *error);
-
-#endif

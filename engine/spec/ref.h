@@ -7,8 +7,7 @@
  * or .0. The reference must be the whole string. In the middle of a longer text it would not be
  * replaced, so a Spec with such a text is refused.
  */
-#ifndef ENGINE_SPEC_REF_H
-#define ENGINE_SPEC_REF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -63,5 +62,3 @@ struct ref_lookups {
 };
 int ref_resolve_all(const struct value *value, const struct ref_lookups *lookups,
                     const struct value **ret, struct error *error);
-
-#endif

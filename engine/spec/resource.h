@@ -4,8 +4,7 @@
  *
  * It borrows everything from the document that contains the entry.
  */
-#ifndef ENGINE_SPEC_RESOURCE_H
-#define ENGINE_SPEC_RESOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,5 +20,3 @@ struct resource {
     const char *const *depends_on;  /* ids, in the order written */
     size_t n_depends_on;
 };
-
-#endif

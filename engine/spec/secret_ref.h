@@ -8,8 +8,7 @@
  * In `data` of a Secret of Kubernetes a reference stands for the Base64 of the value. There it may
  * be written in Base64 itself (cmVmOi8v…), as Kusion writes it.
  */
-#ifndef ENGINE_SPEC_SECRET_REF_H
-#define ENGINE_SPEC_SECRET_REF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -55,5 +54,3 @@ bool secret_ref_has_mark(const struct value *value);
 /* Whether a member (`data`, `stringData`) of a resource's attributes, if these are a Secret, has a
  * value in clear: one that is neither sensitive nor a reference of either kind. */
 bool secret_ref_is_clear(const struct value *attributes, const char *member);
-
-#endif

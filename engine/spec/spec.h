@@ -11,8 +11,7 @@
  * Immutable after parsing. Defaults (api.md) are applied here and not by the API's schema, so
  * GitOps tools see no drift.
  */
-#ifndef ENGINE_SPEC_SPEC_H
-#define ENGINE_SPEC_SPEC_H
+#pragma once
 
 #include <stdint.h>
 
@@ -127,5 +126,3 @@ size_t spec_awaited_read(const struct value *object, bool no_cross_namespace,
                          struct spec_awaited ret[LIMIT_AWAITED]);
 
 size_t spec_index(const struct spec *spec, const struct resource *resource);
-
-#endif

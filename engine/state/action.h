@@ -1,8 +1,7 @@
 /*
  * The action that a plan has for a resource, or that the last operation carried out on it.
  */
-#ifndef ENGINE_STATE_ACTION_H
-#define ENGINE_STATE_ACTION_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ enum plan_action {
 const char *plan_action_name(enum plan_action action); /* "create" */
 /* False: no action of that name. */
 bool plan_action_parse(const char *name, enum plan_action *ret);
-
-#endif

@@ -4,8 +4,7 @@
  * A call may outlive the operation that made it. The next operation waits for a short call; if the
  * call takes long, the operation leaves its resource out. Thread-safe.
  */
-#ifndef ENGINE_STATE_CALLS_H
-#define ENGINE_STATE_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ void calls_end(struct calls *calls, const char *id);
 int64_t calls_since(struct calls *calls, const char *id);
 /* How many are in flight. */
 size_t calls_count(struct calls *calls);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The list owns a reference to each record that it puts, and a copy of each name that it drops.
  */
-#ifndef ENGINE_STATE_CHANGES_H
-#define ENGINE_STATE_CHANGES_H
+#pragma once
 
 #include "engine/state/state.h"
 
@@ -40,5 +39,3 @@ void change_apply(const struct ledger_change *change, struct state *state);
 const struct value *changes_to_value(const struct changes *changes);
 /* *ret: initialised; changes are added. ERR_CORRUPT. */
 int changes_from_value(const struct value *value, struct changes *ret, struct error *error);
-
-#endif

@@ -16,8 +16,7 @@
  * Encoding is deterministic: equal content gives equal bytes. After a write with an unknown
  * outcome, the ledger compares the stored bytes with its own.
  */
-#ifndef ENGINE_STATE_CODEC_H
-#define ENGINE_STATE_CODEC_H
+#pragma once
 
 #include "engine/state/changes.h"
 #include "engine/state/compress.h"
@@ -37,5 +36,3 @@ int outcome_encode(const char *call, const struct changes *changes, struct docum
 /* ERR_CORRUPT, also if the document belongs to another call. */
 int outcome_decode(const struct document *document, const char *call, struct changes *ret,
                    struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * A value as gzipped JSON, for stored documents. Equal values give equal bytes. The sensitive bit
  * is lost: codec.h is for values that have it.
  */
-#ifndef ENGINE_STATE_COMPRESS_H
-#define ENGINE_STATE_COMPRESS_H
+#pragma once
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
@@ -14,5 +13,3 @@
 int value_compress(const struct value *value, struct buf *ret, struct error *error);
 /* ERR_CORRUPT: no gzip, more than one, no JSON in it, or too large. */
 int value_expand(const void *bytes, size_t length, const struct value **ret, struct error *error);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * The results are codes without messages: what is too large, or damaged, only the caller can say.
  */
-#ifndef ENGINE_STATE_GZIP_H
-#define ENGINE_STATE_GZIP_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ typedef bool gzip_on_piece(void *arg, const void *piece, size_t length);
 int gzip_expand_each(const void *bytes, size_t length, gzip_on_piece *fn, void *arg);
 /* Whether the bytes begin as gzip does. */
 bool gzip_is(const void *bytes, size_t length);
-
-#endif

@@ -33,8 +33,7 @@
  *
  * Thread-safe. No lock is held while the store works.
  */
-#ifndef ENGINE_STATE_LEDGER_H
-#define ENGINE_STATE_LEDGER_H
+#pragma once
 
 #include "engine/base/arena.h"
 #include "engine/state/calls.h"
@@ -169,5 +168,3 @@ int ledger_check(struct ledger *ledger, struct error *error);
 int ledger_remove(struct ledger *ledger, struct error *error);
 /* There is no State because an earlier process removed it: no request that creates it is left. */
 void ledger_was_removed(struct ledger *ledger);
-
-#endif

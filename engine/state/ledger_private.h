@@ -37,8 +37,7 @@
  * outcomes are in outcome documents. It is closed when it has no references and is not dirty. The
  * flag wants_snapshot alone means that the last entry was too long for the store.
  */
-#ifndef ENGINE_STATE_LEDGER_PRIVATE_H
-#define ENGINE_STATE_LEDGER_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -269,5 +268,3 @@ void ledger_remove_written_outcomes(struct ledger *ledger);
 int ledger_fold_outcomes(struct ledger *ledger, const struct store_call *call, struct error *error);
 /* Removes all outcome documents of the Spec. Without the lock. */
 int ledger_remove_outcomes(struct ledger *ledger, struct error *error);
-
-#endif

@@ -23,8 +23,7 @@
  *             memory, and without a result.
  *   TAINTED   The object exists, but its creation did not complete: it has to be replaced.
  */
-#ifndef ENGINE_STATE_RECORD_H
-#define ENGINE_STATE_RECORD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ DEFINE_CLEANUP(const struct record *, record_unref)
 
 /* True for equal content. Storing and loading a record keeps it equal. */
 bool record_equal(const struct record *a, const struct record *b);
-
-#endif

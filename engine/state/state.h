@@ -7,8 +7,7 @@
  * Finding, putting and dropping a record take constant time. Not thread-safe: the ledger (ledger.h)
  * has the lock.
  */
-#ifndef ENGINE_STATE_STATE_H
-#define ENGINE_STATE_STATE_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/base/strmap.h"
@@ -69,5 +68,3 @@ struct state *state_copy(const struct state *state);
  * {…}}], …}; secrets carry the sensitive bit. ERR_CORRUPT names the place. */
 const struct value *state_to_value(const struct state *state);
 int state_from_value(const struct value *value, struct state **ret, struct error *error);
-
-#endif

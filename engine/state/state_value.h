@@ -5,8 +5,7 @@
  * Readers are strict: an unknown member, a missing one, or a wrong type is ERR_CORRUPT. A State
  * that a newer version wrote is refused rather than read in part.
  */
-#ifndef ENGINE_STATE_STATE_VALUE_H
-#define ENGINE_STATE_STATE_VALUE_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/state/state.h"
@@ -66,5 +65,3 @@ int member_int_if(const struct value *object, const char *key, int64_t *ret, str
 int member_flag_if(const struct value *object, const char *key, bool *ret, struct error *error);
 /* ERR_CORRUPT unless the document is of our format. */
 int format_check(const struct value *document, struct error *error);
-
-#endif

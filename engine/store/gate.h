@@ -4,8 +4,7 @@
  *
  * Thread-safe.
  */
-#ifndef ENGINE_STORE_GATE_H
-#define ENGINE_STORE_GATE_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -28,5 +27,3 @@ void store_gate_on_confirm(struct store_gate *gate, void (*look)(void *arg), voi
 /* Looks at the store now, and then as store_gate_ask(). For who misses something in the store that
  * was there. */
 int store_gate_confirm(struct store_gate *gate, struct error *error);
-
-#endif

@@ -26,8 +26,7 @@
  *
  * This file decides, and makes bytes. It neither reads nor writes.
  */
-#ifndef ENGINE_STORE_IDENTITY_H
-#define ENGINE_STORE_IDENTITY_H
+#pragma once
 
 #include "engine/base/hash.h"
 #include "engine/store.h"
@@ -104,5 +103,3 @@ void store_claim_accept(struct store_claim *claim, const struct store_identity *
                         const char *fresh_write);
 /* The claim of write 3. */
 void store_claim_settle(struct store_claim *claim);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The identity, in its store (identity.h).
  */
-#ifndef ENGINE_STORE_IDENTITY_DOCUMENT_H
-#define ENGINE_STORE_IDENTITY_DOCUMENT_H
+#pragma once
 
 #include "engine/store/identity.h"
 
@@ -14,5 +13,3 @@ int store_identity_open(struct store *store, const struct store_call *call,
 /* A compare-and-swap. */
 int store_identity_put(struct store_file *file, const struct store_call *call,
                        const struct store_identity *identity, struct error *error);
-
-#endif

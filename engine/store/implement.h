@@ -1,8 +1,7 @@
 /*
  * What implementations of stores share: names in memory of their own, and errors that all have.
  */
-#ifndef ENGINE_STORE_IMPLEMENT_H
-#define ENGINE_STORE_IMPLEMENT_H
+#pragma once
 
 #include "engine/store.h"
 
@@ -33,5 +32,3 @@ int store_check_cancel(const struct store_call *call, struct error *error);
 int store_check_change(enum store_mode mode, const struct store_call *call, struct error *error);
 /* ERR_CONFLICT: another process has changed the document since this handle saw it. */
 int store_changed(const struct document_name *name, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The names of a store's documents, in memory of their own.
  */
-#ifndef ENGINE_STORE_NAMES_H
-#define ENGINE_STORE_NAMES_H
+#pragma once
 
 #include "engine/base/arena.h"
 #include "engine/base/strmap.h"
@@ -30,5 +29,3 @@ bool names_has(const struct names *names, const struct document_name *name);
 
 /* "state team/web", "plan team/web web-3"; free(). */
 char *name_text(const struct document_name *name);
-
-#endif

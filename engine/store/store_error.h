@@ -2,8 +2,7 @@
  * What can be wrong with a store, as one table for all stores (store_error.def): the error's code,
  * its reason, what is said of the store, and what to do.
  */
-#ifndef ENGINE_STORE_STORE_ERROR_H
-#define ENGINE_STORE_STORE_ERROR_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -28,5 +27,3 @@ bool store_error_is_for_people(const char *reason);
  * reason does not yet; and what to do about it. The code stays. What was explained is not
  * explained again. */
 void store_error_explain(struct error *error, const char *place);
-
-#endif

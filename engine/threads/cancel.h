@@ -6,8 +6,7 @@
  * on the thread that fires, without the token's lock. They must be quick and must not wait (they
  * wake a condition or a loop). All functions are thread-safe. A NULL token never fires.
  */
-#ifndef ENGINE_THREADS_CANCEL_H
-#define ENGINE_THREADS_CANCEL_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ struct cancel_listener *cancel_listen(struct cancel *cancel, void (*fn)(void *ar
 /* After this returns, fn neither runs nor will. NULL is accepted. Must not be
  * called from fn. */
 void cancel_unlisten(struct cancel *cancel, struct cancel_listener *listener);
-
-#endif

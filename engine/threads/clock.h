@@ -2,8 +2,7 @@
  * A clock, which is passed in: the engine has no clock of its own. runtimes/io/clock.h has the real
  * clock; tests use a fake one that they advance.
  */
-#ifndef ENGINE_THREADS_CLOCK_H
-#define ENGINE_THREADS_CLOCK_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct clock_source {
     void (*wait)(const struct clock_source *clock, pthread_cond_t *condition,
                  pthread_mutex_t *mutex, int64_t until);
 };
-
-#endif

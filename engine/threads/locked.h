@@ -1,6 +1,5 @@
 /* A mutex that is held to the end of the block: LOCKED(&desk->lock); */
-#ifndef ENGINE_THREADS_LOCKED_H
-#define ENGINE_THREADS_LOCKED_H
+#pragma once
 
 #include <pthread.h>
 
@@ -19,5 +18,3 @@ static inline void locked_end(pthread_mutex_t **lock)
 
 #define LOCKED(lock) \
     _cleanup_(locked_end) __attribute__((unused)) pthread_mutex_t *locked_ = locked_begin(lock)
-
-#endif

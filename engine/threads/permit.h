@@ -9,8 +9,7 @@
  *
  * Thread-safe. A NULL permit allows everything.
  */
-#ifndef ENGINE_THREADS_PERMIT_H
-#define ENGINE_THREADS_PERMIT_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -26,5 +25,3 @@ struct permit {
 
 /* 0, or ERR_FENCED. */
 int permit_ask(const struct permit *permit, enum permit_use use, struct error *error);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Thread-safe, with a lock that is taken last.
  */
-#ifndef ENGINE_THREADS_SLOTS_H
-#define ENGINE_THREADS_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ struct slots_stats {
     unsigned taken, waiting;
 };
 void slots_stats(struct slots *slots, struct slots_stats *ret);
-
-#endif

@@ -2,8 +2,7 @@
  * Threads: named, with a stack of known size, so that memory does not depend on the machine's
  * ulimit, and without signals, which belong to the process' signal thread.
  */
-#ifndef ENGINE_THREADS_THREAD_H
-#define ENGINE_THREADS_THREAD_H
+#pragma once
 
 #include <pthread.h>
 
@@ -20,5 +19,3 @@ int thread_start(const char *name, size_t stack, void *(*run)(void *arg), void *
                  struct error *error);
 /* Large. Aborts where there can be no thread, as mem.h does for memory. */
 pthread_t thread_must_start(const char *name, void *(*run)(void *arg), void *arg);
-
-#endif

@@ -2,13 +2,10 @@
  * A decorator that logs each call of another store, at debug level: the call, the document, the
  * number of bytes, the duration and the result. It never logs the content of a document.
  */
-#ifndef ENGINE_TRACE_STORE_TRACE_H
-#define ENGINE_TRACE_STORE_TRACE_H
+#pragma once
 
 #include "engine/store.h"
 #include "engine/threads/clock.h"
 
 /* Owns the traced store, and frees it with itself. clock: borrowed. */
 struct store *store_trace_new(struct store *store, const struct clock_source *clock);
-
-#endif

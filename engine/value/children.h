@@ -1,8 +1,7 @@
 /*
  * Two containers side by side, child by child: for values that are made of others, or compared.
  */
-#ifndef ENGINE_VALUE_CHILDREN_H
-#define ENGINE_VALUE_CHILDREN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void path_push_child(struct path *path, const struct value *container, size_t in
 
 /* Replaces the reference in *field with one that is taken over, and may have been made of it. */
 void value_move(const struct value **field, const struct value *taken);
-
-#endif

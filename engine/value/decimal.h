@@ -2,8 +2,7 @@
  * Numbers as decimal text, of any precision: JSON's syntax checked, compared
  * and normalised without floating point.
  */
-#ifndef ENGINE_VALUE_DECIMAL_H
-#define ENGINE_VALUE_DECIMAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ bool decimal_to_int64(const struct decimal *decimal, int64_t *ret);
 
 /* The one text that all equal numbers share, in JSON's syntax. */
 void decimal_write(struct buf *to, const struct decimal *decimal);
-
-#endif

@@ -7,8 +7,7 @@
  * "line L, column C: …" (from 1; columns in bytes). A duplicate key is reported at its own
  * position, or, in an object of more than 16 members, at the object's end.
  */
-#ifndef ENGINE_VALUE_JSON_H
-#define ENGINE_VALUE_JSON_H
+#pragma once
 
 #include <stddef.h>
 
@@ -67,5 +66,3 @@ enum json_style {
 void json_write(struct buf *to, const struct value *value, enum json_style style);
 char *json_to_str(const struct value *value); /* compact; free() it */
 void json_write_string(struct buf *to, const char *s, size_t length); /* quoted; JSON_VISIBLE */
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The inside of the reader of JSON: json.h.
  */
-#ifndef ENGINE_VALUE_JSON_PRIVATE_H
-#define ENGINE_VALUE_JSON_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -36,5 +35,3 @@ struct json_scan {
 /* Returns the number of valid bytes. If that is not all, *ret_problem describes the next byte's
  * error. */
 size_t json_scan(struct json_scan *scan, const char *text, size_t length, const char **ret_problem);
-
-#endif

@@ -4,8 +4,7 @@
  * For machines, JSON pointers (RFC 6901):
  *   /spec/containers/0
  */
-#ifndef ENGINE_VALUE_PATH_H
-#define ENGINE_VALUE_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,5 +47,3 @@ void pointer_add(struct buf *to, const char *key, size_t length); /* "/" and the
  * nowhere: a reference to root. NULL: past a bound of limits.h, or the root was removed. */
 const struct value *pointer_replace(const struct value *root, const char *pointer,
                                     const struct value *with);
-
-#endif

@@ -3,8 +3,7 @@
  * other values at some pointers. Time is linear in the value, and the pointers' number times its
  * logarithm.
  */
-#ifndef ENGINE_VALUE_POINTER_WALK_H
-#define ENGINE_VALUE_POINTER_WALK_H
+#pragma once
 
 #include "engine/value/value.h"
 
@@ -38,5 +37,3 @@ struct pointer_target *pointer_targets(const struct value *list, size_t *ret_cou
 /* A copy of the value with other values at the targets; a target inside another one's value is not
  * found. A reference; NULL: past a bound of limits.h. */
 const struct value *pointer_edit(struct pointer_edit *edit, const struct value *value);
-
-#endif

@@ -27,8 +27,7 @@
  * strings, one is read. Memory is linear in the texts, the longest string, and the number of
  * strings. Not thread-safe.
  */
-#ifndef ENGINE_VALUE_REDACTION_H
-#define ENGINE_VALUE_REDACTION_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -54,5 +53,3 @@ char *redaction_text(const struct redaction *redaction, size_t index);
 /* Hides what is sensitive in the values, which may be NULL. A reason with a secret in it becomes
  * that of the code. error: NULL, or not set: nothing happens. */
 void redact_error(struct error *error, const struct value *const *values, size_t n);
-
-#endif

@@ -8,8 +8,7 @@
  * The texts are small and the secrets may be large, so the texts' pieces are listed and the secrets
  * pass by: each is read once. Of a string a reference is kept, so that its equals are not read.
  */
-#ifndef ENGINE_VALUE_REDACTION_PRIVATE_H
-#define ENGINE_VALUE_REDACTION_PRIVATE_H
+#pragma once
 
 #include "engine/base/strmap.h"
 #include "engine/base/unquote.h"
@@ -101,5 +100,3 @@ static inline bool is_of_letters(const unsigned char *bytes, size_t length)
             return false;
     return true;
 }
-
-#endif

@@ -25,8 +25,7 @@
  * value_get(value_get(v, "metadata"), "name") is safe for any v. A returned pointer is borrowed
  * from the value that was asked.
  */
-#ifndef ENGINE_VALUE_VALUE_H
-#define ENGINE_VALUE_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -193,5 +192,3 @@ void value_add_copy(struct value_builder *b, const struct value *v);
 /* The same without the member at the path, as such a copy. */
 const struct value *value_copy_without(const struct value *object, const char *const *keys,
                                        size_t n_keys);
-
-#endif

@@ -2,8 +2,7 @@
  * The set of documents that a document under construction references: a hash table of pointers. For
  * value_build.c.
  */
-#ifndef ENGINE_VALUE_VALUE_HELD_H
-#define ENGINE_VALUE_VALUE_HELD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void held_add(struct held *held, struct document *document); /* NULL: nothing */
 void held_release(struct held *held);
 /* Empties the set, and moves the references to a document. */
 void held_hand_over(struct held *held, struct document *document);
-
-#endif

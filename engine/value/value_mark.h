@@ -4,8 +4,7 @@
  *
  * A list has only topmost pointers: none leads to a value inside another one's.
  */
-#ifndef ENGINE_VALUE_VALUE_MARK_H
-#define ENGINE_VALUE_VALUE_MARK_H
+#pragma once
 
 #include "engine/value/value.h"
 
@@ -32,5 +31,3 @@ const struct value *value_take_sensitive(const struct value *value, const struct
 /* The inverse: puts the taken values back, sensitive. A reference. NULL: a pointer leads nowhere or
  * into another one's value, or a bound of limits.h is passed. */
 const struct value *value_put_sensitive(const struct value *value, const struct value *taken);
-
-#endif

@@ -8,8 +8,7 @@
  * between. The text of scalars is copied, unless it is long: references of a few bytes each may
  * name one long string thousands of times. Long text lies in a block, too.
  */
-#ifndef ENGINE_VALUE_VALUE_PRIVATE_H
-#define ENGINE_VALUE_VALUE_PRIVATE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -85,5 +84,3 @@ struct document *value_owner(const struct value *value);
 
 /* Compares keys by bytes; a prefix sorts before the longer key. */
 int value_key_compare(const struct member *a, const struct member *b);
-
-#endif

@@ -32,8 +32,7 @@
  * and does not call the walk. What the visits of dependencies wrote is visible
  * to those of dependents.
  */
-#ifndef ENGINE_WALK_WALK_H
-#define ENGINE_WALK_WALK_H
+#pragma once
 
 #include "engine/graph/graph.h"
 #include "engine/threads/clock.h"
@@ -111,5 +110,3 @@ void walk_stop(struct walk *walk, bool time_is_up);
 bool walk_is_over(struct walk *walk);
 enum walk_outcome walk_outcome(struct walk *walk, uint32_t node);
 void walk_counts(struct walk *walk, struct walk_counts *ret);
-
-#endif

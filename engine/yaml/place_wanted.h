@@ -1,8 +1,7 @@
 /*
  * For those that look for paths in a text: paths that are wanted, and how much of each is found.
  */
-#ifndef ENGINE_YAML_PLACE_WANTED_H
-#define ENGINE_YAML_PLACE_WANTED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ size_t place_wanted_open(struct place_wanted **set, size_t n);
 struct place_wanted **place_wanted_begin(struct place_wanted *wanted, size_t n,
                                          struct yaml_mark mark);
 void place_wanted_end(struct place_wanted *wanted, size_t n);
-
-#endif

@@ -22,8 +22,7 @@
  * A value has no place of its own: yaml_find() reads the text once more for it,
  * which costs nothing where nothing has to be told.
  */
-#ifndef ENGINE_YAML_YAML_H
-#define ENGINE_YAML_YAML_H
+#pragma once
 
 #include <stddef.h>
 
@@ -73,5 +72,3 @@ void yaml_write(struct buf *to, const struct value *value);
 
 /* The only document of a stream; ERR_INVALID where there are none or more. */
 int yaml_read(const char *text, size_t length, const struct value **ret, struct error *error);
-
-#endif

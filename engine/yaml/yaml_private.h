@@ -1,8 +1,7 @@
 /*
  * A YAML scalar and its meaning, for the reader.
  */
-#ifndef ENGINE_YAML_YAML_PRIVATE_H
-#define ENGINE_YAML_YAML_PRIVATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ int yaml_scalar_key(struct arena *arena, const struct yaml_scalar *scalar, const
 
 /* Whether a tag may stand on an array, on an object. */
 bool yaml_tag_fits(const char *tag, enum value_type type);
-
-#endif

@@ -2,8 +2,7 @@
  * Checks YAML text before libyaml reads it: for errors that libyaml would report without a useful
  * position, and text that it would read slowly.
  */
-#ifndef ENGINE_YAML_YAML_TEXT_H
-#define ENGINE_YAML_YAML_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@
  * %-directives (libyaml compares each with all others).
  */
 int yaml_text_check(const char *text, size_t length, struct error *error);
-
-#endif

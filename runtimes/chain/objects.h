@@ -32,8 +32,7 @@
  *
  * Threads: all functions are thread-safe.
  */
-#ifndef RUNTIMES_CHAIN_OBJECTS_H
-#define RUNTIMES_CHAIN_OBJECTS_H
+#pragma once
 
 #include "engine/store.h"
 
@@ -74,5 +73,3 @@ struct object_ops {
     /* The place of a key, for messages: "s3://bucket/prefix/v1/…"; free(). */
     char *(*describe)(struct objects *objects, const char *key);
 };
-
-#endif

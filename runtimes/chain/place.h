@@ -2,8 +2,7 @@
  * Where objects are, as text: SCHEME://AUTHORITY/PATH?NAME=VALUE&NAME=VALUE. Values are
  * percent-encoded. Neither a user nor a password may be in it: they come from files.
  */
-#ifndef RUNTIMES_CHAIN_PLACE_H
-#define RUNTIMES_CHAIN_PLACE_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -21,5 +20,3 @@ struct place {
 int place_parse(const char *text, const char *const *options, size_t n_options, struct place *ret,
                 struct error *error);
 void place_done(struct place *place);
-
-#endif

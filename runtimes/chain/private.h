@@ -1,6 +1,5 @@
 /* Declarations that the files of the store share: store.h. */
-#ifndef RUNTIMES_CHAIN_PRIVATE_H
-#define RUNTIMES_CHAIN_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -146,5 +145,3 @@ int chain_documents(struct store *store, enum document_kind kind, const struct s
                     store_on_name *fn, void *arg, const struct store_call *call,
                     struct error *error);
 int chain_tidy(struct store *store, const struct store_call *call, struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * A server of objects, as HTTP reaches it: requests with a call's deadline, cancel and permit, and
  * the kinds of errors of objects.h.
  */
-#ifndef RUNTIMES_CHAIN_REMOTE_H
-#define RUNTIMES_CHAIN_REMOTE_H
+#pragma once
 
 #include "engine/store.h"
 #include "runtimes/io/http.h"
@@ -34,5 +33,3 @@ int remote_refused(int status, const char *what, const char *said, struct error 
 /* Reads a file of a credential without the blanks around it; str_free_secret(). ERR_NOT_FOUND,
  * ERR_FORBIDDEN StoreRefused. A message names the path, never the content. */
 int remote_read_secret(const char *folder, const char *name, char **ret, struct error *error);
-
-#endif

@@ -78,8 +78,7 @@
  * A first write takes two creates and two lists, a write one of each and a delete, a reading a list
  * and a get, a removal as many deletes as there are objects. There is no append.
  */
-#ifndef RUNTIMES_CHAIN_STORE_H
-#define RUNTIMES_CHAIN_STORE_H
+#pragma once
 
 #include "engine/threads/clock.h"
 #include "runtimes/chain/objects.h"
@@ -93,5 +92,3 @@
  */
 struct store *chain_store_new(struct objects *objects, const struct clock_source *clock,
                               bool is_unproved);
-
-#endif

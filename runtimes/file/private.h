@@ -1,6 +1,5 @@
 /* Declarations that the files of the store share: store.h. */
-#ifndef RUNTIMES_FILE_PRIVATE_H
-#define RUNTIMES_FILE_PRIVATE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -95,5 +94,3 @@ int file_tidy(struct store *store, const struct store_call *call, struct error *
 
 int file_list(struct store *store, enum document_kind kind, const struct spec_key *spec,
               store_on_name *fn, void *arg, const struct store_call *call, struct error *error);
-
-#endif

@@ -22,12 +22,9 @@
  * The file system must support flock() and atomic rename(). Calls never wait, so deadlines are
  * ignored.
  */
-#ifndef RUNTIMES_FILE_STORE_H
-#define RUNTIMES_FILE_STORE_H
+#pragma once
 
 #include "engine/store.h"
 
 /* Creates the directory when the first document is opened for writing. */
 struct store *file_store_new(const char *directory);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Wire format: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md
  */
-#ifndef RUNTIMES_GRPC_GRPC_H
-#define RUNTIMES_GRPC_GRPC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -72,5 +71,3 @@ int grpc_message(const struct http_response *response, const unsigned char **ret
 
 /* r, was_sent: of the HTTP request; status: of gRPC, or GRPC_NO_STATUS. */
 enum grpc_delivery grpc_delivery(int r, bool was_sent, int status);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the HTTP runtime is given: hosts, and who reads credentials for it. */
-#ifndef RUNTIMES_HTTP_CONFIG_H
-#define RUNTIMES_HTTP_CONFIG_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "runtimes/io/http_hosts.h"
@@ -23,5 +22,3 @@ struct http_runtime_config {
                        struct error *error);
     void *read_secret_arg;
 };
-
-#endif

@@ -2,8 +2,7 @@
  * A request to a server, and its answer. Any status is an answer; exchange_refuse() says what one
  * means that is not as it was hoped.
  */
-#ifndef RUNTIMES_HTTP_EXCHANGE_H
-#define RUNTIMES_HTTP_EXCHANGE_H
+#pragma once
 
 #include "runtimes/http/server.h"
 
@@ -46,5 +45,3 @@ int exchange_refuse(const struct exchange *exchange, const struct answer *answer
 /* Whether a change with this status did certainly nothing. */
 bool exchange_is_refusal(int status);
 bool exchange_is_success(int status);
-
-#endif

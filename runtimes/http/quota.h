@@ -4,8 +4,7 @@
  *
  * Thread-safe.
  */
-#ifndef RUNTIMES_HTTP_QUOTA_H
-#define RUNTIMES_HTTP_QUOTA_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -21,5 +20,3 @@ void rest_quota_free(struct rest_quota *quota); /* when nothing is taken */
 int rest_quota_take(struct rest_quota *quota, const char *namespace_name, size_t ca_bytes,
                     struct error *error);
 void rest_quota_give_back(struct rest_quota *quota, const char *namespace_name, size_t ca_bytes);
-
-#endif

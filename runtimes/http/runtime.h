@@ -18,8 +18,7 @@
  * path that reads it, and what `where` looks for) or by an id that the server gave it. What was
  * begun, and not answered, is looked for by the place; where there is none but the id, it is held.
  */
-#ifndef RUNTIMES_HTTP_RUNTIME_H
-#define RUNTIMES_HTTP_RUNTIME_H
+#pragma once
 
 #include "runtimes/http/config.h"
 
@@ -28,5 +27,3 @@
 /* ERR_INTERNAL: no thread for the requests. */
 int http_runtime_new(const struct http_runtime_config *config, struct runtime **ret,
                      struct error *error);
-
-#endif

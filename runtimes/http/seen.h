@@ -3,8 +3,7 @@
  * thing once more right after that: the second read takes what the first one gave, once, and only
  * within moments. Thread-safe.
  */
-#ifndef RUNTIMES_HTTP_SEEN_H
-#define RUNTIMES_HTTP_SEEN_H
+#pragma once
 
 #include <pthread.h>
 
@@ -23,5 +22,3 @@ void seen_done(struct seen_things *seen);
 void seen_note(struct seen_things *seen, const char *key, const struct value *object);
 /* A reference; NULL: it was not seen just now. */
 const struct value *seen_take(struct seen_things *seen, const char *key);
-
-#endif

@@ -7,8 +7,7 @@
  * hidden in all errors. A server is immutable and reference-counted: steps keep theirs.
  * Thread-safe.
  */
-#ifndef RUNTIMES_HTTP_SERVER_H
-#define RUNTIMES_HTTP_SERVER_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -54,5 +53,3 @@ DEFINE_CLEANUP(struct rest_server *, rest_server_unref)
 
 /* Hides the credentials in an error. */
 void rest_server_redact(const struct rest_server *server, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The inside of the HTTP runtime: sessions and steps.
  */
-#ifndef RUNTIMES_HTTP_SESSION_H
-#define RUNTIMES_HTTP_SESSION_H
+#pragma once
 
 #include <pthread.h>
 
@@ -86,5 +85,3 @@ struct http_hint {
     struct rest_thing thing;
     char *path;
 };
-
-#endif

@@ -2,8 +2,7 @@
  * A thing behind an API, as one read finds it; and its place, by which it is told apart from
  * others: the path that reads it, and what `where` looks for.
  */
-#ifndef RUNTIMES_HTTP_THING_H
-#define RUNTIMES_HTTP_THING_H
+#pragma once
 
 #include "runtimes/http/exchange.h"
 #include "runtimes/http/resource/fill.h"
@@ -40,5 +39,3 @@ const struct value *rest_thing_memory(const char *place, const char *id, bool is
 /* A copy in which the attributes that are described as sensitive are. A reference; NULL stays NULL.
  */
 const struct value *rest_thing_mark(const struct value *extensions, const struct value *value);
-
-#endif

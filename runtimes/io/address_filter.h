@@ -12,8 +12,7 @@
  *
  * It is made by one thread, and immutable from then on. Thread-safe then.
  */
-#ifndef RUNTIMES_IO_ADDRESS_FILTER_H
-#define RUNTIMES_IO_ADDRESS_FILTER_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/socket.h>
@@ -40,5 +39,3 @@ int address_filter_narrow(struct address_filter *filter, const char *range, stru
 
 /* False for all that is neither IPv4 nor IPv6. */
 bool address_filter_passes(const struct address_filter *filter, const struct sockaddr *address);
-
-#endif

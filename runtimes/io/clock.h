@@ -2,8 +2,7 @@
  * The real clock: CLOCK_REALTIME for what people read, CLOCK_BOOTTIME for
  * durations and leases (it goes on while the machine sleeps).
  */
-#ifndef RUNTIMES_IO_CLOCK_H
-#define RUNTIMES_IO_CLOCK_H
+#pragma once
 
 #include "engine/threads/clock.h"
 
@@ -11,5 +10,3 @@ extern const struct clock_source system_clock;
 
 /* ms of CPU time that the calling thread has had. */
 int64_t clock_thread_cpu(void);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * One that could not be opened (-1, NULL) is left alone.
  */
-#ifndef RUNTIMES_IO_CLOSE_H
-#define RUNTIMES_IO_CLOSE_H
+#pragma once
 
 #include <dirent.h>
 #include <unistd.h>
@@ -25,5 +24,3 @@ static inline void close_folder_p(DIR *const *folder)
     if (*folder)
         closedir(*folder);
 }
-
-#endif

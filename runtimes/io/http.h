@@ -15,8 +15,7 @@
  * Redirects are not followed. Nothing here retries: the caller knows whether a
  * request may be repeated.
  */
-#ifndef RUNTIMES_IO_HTTP_H
-#define RUNTIMES_IO_HTTP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -171,5 +170,3 @@ struct http_timer;
 struct http_timer *http_timer_new(struct http_loop *loop, int64_t delay, void (*fn)(void *arg),
                                   void *arg);
 void http_timer_free(struct http_timer *timer);
-
-#endif

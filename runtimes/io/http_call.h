@@ -1,8 +1,7 @@
 /*
  * One request on the loop: of http_do(), whose caller blocks, or of a stream.
  */
-#ifndef RUNTIMES_IO_HTTP_CALL_H
-#define RUNTIMES_IO_HTTP_CALL_H
+#pragma once
 
 #include "runtimes/io/http_client.h"
 
@@ -48,5 +47,3 @@ void http_response_read(struct http_response *response, CURL *handle,
                         const struct http_request *request);
 /* The delay of a Retry-After header, in ms from now (Unix ms); -1: neither seconds nor a date. */
 int64_t http_retry_after(const char *value, int64_t now);
-
-#endif

@@ -3,8 +3,7 @@
  * all requests share (TLS, timeouts, the proxy), and reused. The loop's thread takes handles and
  * gives them back.
  */
-#ifndef RUNTIMES_IO_HTTP_CLIENT_H
-#define RUNTIMES_IO_HTTP_CLIENT_H
+#pragma once
 
 #include <curl/curl.h>
 #include <pthread.h>
@@ -48,5 +47,3 @@ CURL *client_take_handle(struct http_client *client);
 /* The version of HTTP for the next request, for CURLOPT_HTTP_VERSION. Loop's thread. */
 long client_version(const struct http_client *client);
 void client_give_handle(struct http_client *client, CURL *handle);
-
-#endif

@@ -14,8 +14,7 @@
  * spelling of a host is another host. The address that it has is judged when a connection is made
  * (address_filter.h). Immutable after it is made; thread-safe.
  */
-#ifndef RUNTIMES_IO_HTTP_HOSTS_H
-#define RUNTIMES_IO_HTTP_HOSTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ int http_hosts_deny(struct http_hosts *hosts, const char *address, struct error 
  */
 int http_hosts_find(const struct http_hosts *hosts, const char *namespace_name, const char *url,
                     const struct address_filter **ret_filter, struct error *error);
-
-#endif

@@ -9,8 +9,7 @@
  * loop's last access. Owners wait for the end under the loop's lock. The loop is reference-counted:
  * code that may take the loop's lock after http_loop_free() holds a reference.
  */
-#ifndef RUNTIMES_IO_HTTP_LOOP_H
-#define RUNTIMES_IO_HTTP_LOOP_H
+#pragma once
 
 #include <curl/curl.h>
 #include <pthread.h>
@@ -97,5 +96,3 @@ void task_wait(struct task *task);
 /* On the loop's thread. */
 void task_set_deadline(struct task *task, int64_t at);
 void task_end(struct task *task);
-
-#endif

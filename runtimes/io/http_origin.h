@@ -4,8 +4,7 @@
  * It is read by the same parser that reads the URLs of requests, so whatever spelling the host has
  * ("0x7f.1", "%6c"), this is the one that is connected to.
  */
-#ifndef RUNTIMES_IO_HTTP_ORIGIN_H
-#define RUNTIMES_IO_HTTP_ORIGIN_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -19,5 +18,3 @@ struct http_origin {
  * digits, "-", "_" and ".", unescaped, or it has a user, a zone, a query or a fragment. */
 int http_origin_read(const char *url, struct http_origin *ret, struct error *error);
 void http_origin_done(struct http_origin *origin);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Addresses that a server gives: of a redirect, of a file.
  */
-#ifndef RUNTIMES_IO_HTTP_URL_H
-#define RUNTIMES_IO_HTTP_URL_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -18,5 +17,3 @@ struct http_url {
  * https is taken, and no user or password. ERR_INVALID InvalidAddress. *ret: http_url_done(). */
 int http_url_read(const char *base, const char *address, struct http_url *ret, struct error *error);
 void http_url_done(struct http_url *url);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * Thread-safe; a process belongs to one owner, who frees it.
  */
-#ifndef RUNTIMES_IO_PROCESS_H
-#define RUNTIMES_IO_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -80,5 +79,3 @@ bool process_lacked_memory(struct process *process);
 void process_kill(struct process *process);
 /* Bytes of memory that it has now (RSS); 0: not known, as of one that has ended. */
 int64_t process_memory(const struct process *process);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The parts of process.c.
  */
-#ifndef RUNTIMES_IO_PROCESS_PRIVATE_H
-#define RUNTIMES_IO_PROCESS_PRIVATE_H
+#pragma once
 
 #include "runtimes/io/process.h"
 
@@ -15,5 +14,3 @@ struct spawned {
 
 /* Forks and executes. The child is killed when the calling thread ends. */
 int process_spawn(const struct process_config *config, struct spawned *ret, struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * Random bytes and numbers; and random delays (jitter), so that many clients do not retry at the
  * same moment. All are good enough for keys. Thread-safe.
  */
-#ifndef RUNTIMES_IO_RANDOM_H
-#define RUNTIMES_IO_RANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ uint64_t random_below(uint64_t bound);
 /* The delay before attempt n (from 0), in ms: base doubled n times, at most maximum, and of that a
  * random part between half and all. */
 int64_t backoff_delay(unsigned attempt, int64_t base, int64_t maximum);
-
-#endif

@@ -24,8 +24,7 @@
  * another folder, from where they would have shorter ones. Shorter paths can be made to fit: a user
  * who may use Docker's socket, or a session's bus, must not run programs of others.
  */
-#ifndef RUNTIMES_IO_SANDBOX_H
-#define RUNTIMES_IO_SANDBOX_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -55,5 +54,3 @@ DEFINE_CLEANUP(struct sandbox *, sandbox_free)
 /* For a child of one thread, between fork() and execve(), with no_new_privs: it cannot leave again.
  * Safe in the child of a process with threads. NULL, or what failed, with errno. */
 const char *sandbox_enter(const struct sandbox *sandbox);
-
-#endif

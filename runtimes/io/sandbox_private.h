@@ -1,8 +1,7 @@
 /*
  * The parts of a sandbox: files (Landlock) and calls (seccomp).
  */
-#ifndef RUNTIMES_IO_SANDBOX_PRIVATE_H
-#define RUNTIMES_IO_SANDBOX_PRIVATE_H
+#pragma once
 
 #include <linux/filter.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ int call_filter_enter(const struct call_filter *filter);
 /* sandbox_new() with a version of Landlock that is not newer than the kernel's. */
 int sandbox_new_for(const struct sandbox_config *config, int version, struct sandbox **ret,
                     struct error *error);
-
-#endif

@@ -7,8 +7,7 @@
  *
  * https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html
  */
-#ifndef RUNTIMES_IO_SIGV4_H
-#define RUNTIMES_IO_SIGV4_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,5 +43,3 @@ void sigv4_date(int64_t now, char ret[SIGV4_DATE_SIZE]);
 /* The value of the header Authorization; free(). date: the value of x-amz-date. */
 char *sigv4_authorization(const struct sigv4_request *request, const struct sigv4_key *key,
                           const char *date);
-
-#endif

@@ -1,12 +1,9 @@
 /*
  * Writing to files.
  */
-#ifndef RUNTIMES_IO_WRITE_H
-#define RUNTIMES_IO_WRITE_H
+#pragma once
 
 #include <stddef.h>
 
 /* Writes all bytes, with as many calls as that takes. 0; -1: errno says why. Any thread; blocks. */
 int write_all(int fd, const void *data, size_t length);
-
-#endif

@@ -5,8 +5,7 @@
  * A document type is refused, and with it all entities but the five. Elements deeper than
  * LIMIT_DEPTH, and more than LIMIT_STRING_BYTES of text in one, are refused.
  */
-#ifndef RUNTIMES_IO_XML_H
-#define RUNTIMES_IO_XML_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ struct xml_handler {
 /* ERR_INVALID InvalidXML: with the line. */
 int xml_read(const char *text, size_t length, const struct xml_handler *handler, void *arg,
              struct error *error);
-
-#endif

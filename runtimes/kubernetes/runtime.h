@@ -10,8 +10,7 @@
  * Status that names the object, or if no API defines its kind. A kind that is defined but not
  * served is an error.
  */
-#ifndef RUNTIMES_KUBERNETES_RUNTIME_H
-#define RUNTIMES_KUBERNETES_RUNTIME_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "runtimes/kubernetes/objects/marks.h"
@@ -19,5 +18,3 @@
 
 struct runtime *kube_runtime_new(const struct kube_runtime_config *config);
 void kube_runtime_free(struct runtime *runtime);
-
-#endif

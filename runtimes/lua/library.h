@@ -5,8 +5,7 @@
  * math.random and table.move. pairs() and next() go by sorted keys. find, match, gmatch and gsub
  * are those of strings.c, with a budget.
  */
-#ifndef RUNTIMES_LUA_LIBRARY_H
-#define RUNTIMES_LUA_LIBRARY_H
+#pragma once
 
 #include <lua.h>
 
@@ -24,5 +23,3 @@ void library_keep(lua_State *lua, const char *const *names);
 
 /* The text of a value as tostring() gives it, pushed. Tables and functions have no address. */
 void library_push_text(lua_State *lua, int index);
-
-#endif

@@ -8,8 +8,7 @@
  * A bound that is passed is an error in Lua, which no script can catch: there is no pcall. One
  * state is for one run, on one thread.
  */
-#ifndef RUNTIMES_LUA_MACHINE_H
-#define RUNTIMES_LUA_MACHINE_H
+#pragma once
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -45,5 +44,3 @@ void machine_charge_bytes(lua_State *lua, size_t bytes);
 void machine_call(lua_State *lua, int n_arguments, int n_results);
 /* Raises the error that the budget is used up. Called by a function of C. */
 void machine_raise_steps(lua_State *lua);
-
-#endif

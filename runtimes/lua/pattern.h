@@ -5,8 +5,7 @@
  * meanwhile. This one matches the same patterns, with the same captures and the same errors. It
  * takes a step from the budget for each character that it compares, and ends when none are left.
  */
-#ifndef RUNTIMES_LUA_PATTERN_H
-#define RUNTIMES_LUA_PATTERN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ const char *pattern_match(struct pattern *pattern, const char *at);
 
 /* True if the pattern is a plain text: nothing in it has a meaning. */
 bool pattern_is_plain(const char *pattern, size_t length);
-
-#endif

@@ -18,8 +18,7 @@
  * Pure, but for a thread: a run needs more stack than the threads of calls have. Thread-safe: each
  * run has a state of its own.
  */
-#ifndef RUNTIMES_LUA_SCRIPT_H
-#define RUNTIMES_LUA_SCRIPT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ int script_check(const char *text, size_t length, struct error *error);
  * else. ERR_UNAVAILABLE: there is no thread for it. */
 int script_judge(const char *text, size_t length, const struct value *object, int64_t (*cpu)(void),
                  struct script_verdict *ret, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* Where the database is, and how it is reached: store.h has the form of its address. */
-#ifndef RUNTIMES_POSTGRES_PLACE_H
-#define RUNTIMES_POSTGRES_PLACE_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -22,5 +21,3 @@ int postgres_place_parse(const char *address, struct postgres_place *ret, struct
 /* Reads the password; str_free_secret(). NULL where there is no passfile.
  * ERR_UNAUTHENTICATED StoreRefused: the file cannot be read, or has none. */
 int postgres_place_password(const struct postgres_place *place, char **ret, struct error *error);
-
-#endif

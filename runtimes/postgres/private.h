@@ -1,6 +1,5 @@
 /* Declarations that the files of the store share: store.h. */
-#ifndef RUNTIMES_POSTGRES_PRIVATE_H
-#define RUNTIMES_POSTGRES_PRIVATE_H
+#pragma once
 
 #include <libpq-fe.h>
 
@@ -193,5 +192,3 @@ int postgres_document_read(struct postgres_document *file, const struct store_ca
 /* How messages call a document; free(). */
 char *postgres_document_describe(const struct postgres_place *place,
                                  const struct document_name *name);
-
-#endif

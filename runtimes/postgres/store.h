@@ -46,8 +46,7 @@
  * Threads: all share two connections at most; who finds none free waits for one. The look-up of the
  * host's name is not cut short by a deadline.
  */
-#ifndef RUNTIMES_POSTGRES_STORE_H
-#define RUNTIMES_POSTGRES_STORE_H
+#pragma once
 
 #include "engine/store.h"
 
@@ -68,5 +67,3 @@
  * It does not connect: the first call does. ERR_INVALID InvalidAddress.
  */
 int postgres_store_open(const char *address, struct store **ret, struct error *error);
-
-#endif

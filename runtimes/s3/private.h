@@ -1,6 +1,5 @@
 /* Declarations that the files of the store share: store.h. */
-#ifndef RUNTIMES_S3_PRIVATE_H
-#define RUNTIMES_S3_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -58,5 +57,3 @@ int s3_identity_read(const struct buf *body, struct s3_key *ret, int64_t *ret_ex
 
 /* Parses the place. */
 int s3_objects_new(const char *place, struct objects **ret, struct error *error);
-
-#endif

@@ -26,8 +26,7 @@
  *
  * Errors: those of objects.h. The codes that a server says are mapped in answer.c.
  */
-#ifndef RUNTIMES_S3_STORE_H
-#define RUNTIMES_S3_STORE_H
+#pragma once
 
 #include "engine/store.h"
 
@@ -35,5 +34,3 @@
  * (chain_store_new()). ERR_INVALID InvalidFlag: the place is no such text; ERR_NOT_FOUND,
  * ERR_FORBIDDEN: the file of CAs cannot be read. */
 int s3_store_open(const char *place, struct store **ret, struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * AES-256-GCM with a key that is derived for one use (format.h), by OpenSSL. What fails there only
  * without memory aborts, as of mem.h.
  */
-#ifndef RUNTIMES_SEAL_CIPHER_H
-#define RUNTIMES_SEAL_CIPHER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -38,5 +37,3 @@ void cipher_wrap(const unsigned char key[SEAL_SEED_SIZE], const unsigned char se
 bool cipher_unwrap(const unsigned char key[SEAL_SEED_SIZE],
                    const unsigned char wrapped[CIPHER_WRAPPED_SIZE],
                    unsigned char ret[SEAL_SEED_SIZE]);
-
-#endif

@@ -37,8 +37,7 @@
  * The mark at the end tells a sealed part whose first bytes are damaged from one that was never
  * sealed.
  */
-#ifndef RUNTIMES_SEAL_FORMAT_H
-#define RUNTIMES_SEAL_FORMAT_H
+#pragma once
 
 #include "engine/base/hash.h"
 #include "engine/store.h"
@@ -100,5 +99,3 @@ bool seal_format_open(const struct seal_view *view, const unsigned char seed[SEA
 void seal_block_write(struct buf *to, const struct seal_wrapped *wrapped);
 /* *ret: seal_wrapped_done(), also if false: it is no block. */
 bool seal_block_read(const void *bytes, size_t length, struct seal_wrapped *ret);
-
-#endif

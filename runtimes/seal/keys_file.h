@@ -10,11 +10,8 @@
  *
  * A seed is wrapped by AES key wrap (RFC 3394): 40 bytes.
  */
-#ifndef RUNTIMES_SEAL_KEYS_FILE_H
-#define RUNTIMES_SEAL_KEYS_FILE_H
+#pragma once
 
 #include "runtimes/seal/source.h"
 
 struct seal_source *keys_file_new(const char *directory);
-
-#endif

@@ -14,8 +14,7 @@
  * Errors quote the plugin's own text, as one line of at most 400 bytes. It cannot have a secret of
  * ours: the seed of an Encrypt that failed is dropped, and a Decrypt that failed gave none.
  */
-#ifndef RUNTIMES_SEAL_KEYS_KMS_H
-#define RUNTIMES_SEAL_KEYS_KMS_H
+#pragma once
 
 #include "engine/threads/clock.h"
 #include "runtimes/seal/source.h"
@@ -23,5 +22,3 @@
 /* socket: a path. clock: borrowed. ERR_UNAVAILABLE: there can be no thread for its requests. */
 int keys_kms_new(const char *socket, const struct clock_source *clock, struct seal_source **ret,
                  struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * The answers of a KMS plugin (keys_kms.h), which is another's program: each is checked before it
  * is used. Errors are ERR_UNAVAILABLE, whatever is wrong with an answer.
  */
-#ifndef RUNTIMES_SEAL_KMS_ANSWERS_H
-#define RUNTIMES_SEAL_KMS_ANSWERS_H
+#pragma once
 
 #include "runtimes/seal/source.h"
 
@@ -14,5 +13,3 @@ int kms_read_wrapped(const void *bytes, size_t length, struct seal_wrapped *ret,
                      struct error *error);
 int kms_read_seed(const void *bytes, size_t length, unsigned char ret[SEAL_SEED_SIZE],
                   struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the sealed store share: seal.h. */
-#ifndef RUNTIMES_SEAL_PRIVATE_H
-#define RUNTIMES_SEAL_PRIVATE_H
+#pragma once
 
 #include "engine/store/implement.h"
 #include "runtimes/seal/format.h"
@@ -77,5 +76,3 @@ int seal_entry(const struct sealed_store *store, const struct document_name *nam
 int sealed_write_carrying(struct sealed_file *file, const struct store_call *call,
                           const struct document *document, const struct buf *carried,
                           size_t n_carried, struct error *error);
-
-#endif

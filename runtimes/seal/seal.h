@@ -39,8 +39,7 @@
  *
  * Threads: as of any store. Keys are thread-safe.
  */
-#ifndef RUNTIMES_SEAL_SEAL_H
-#define RUNTIMES_SEAL_SEAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -137,5 +136,3 @@ void seal_counts_done(struct seal_counts *counts);
  * none. Needs no key. *ret: seal_counts_done(), also after an error. */
 int seal_store_count(struct store *store, const struct store_call *call, seal_on_problem *fn,
                      void *arg, struct seal_counts *ret, struct error *error);
-
-#endif

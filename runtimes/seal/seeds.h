@@ -1,8 +1,7 @@
 /*
  * The seeds of a process: the one that seals now, and those that were unwrapped.
  */
-#ifndef RUNTIMES_SEAL_SEEDS_H
-#define RUNTIMES_SEAL_SEEDS_H
+#pragma once
 
 #include "runtimes/seal/seal.h"
 #include "runtimes/seal/source.h"
@@ -28,5 +27,3 @@ int seal_keys_current(struct seal_keys *keys, const struct store_call *call, str
 /* The seed of a part, by its block. The same errors; ERR_CORRUPT: it is no block. */
 int seal_keys_unwrap(struct seal_keys *keys, const struct store_call *call, const void *block,
                      size_t length, struct seed **ret, struct error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * A source of keys: it wraps seeds, and unwraps them (seal.h). There are two: files (keys_file.h)
  * and KMS plugins (keys_kms.h).
  */
-#ifndef RUNTIMES_SEAL_SOURCE_H
-#define RUNTIMES_SEAL_SOURCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -57,5 +56,3 @@ struct seal_source_ops {
                   const struct seal_wrapped *wrapped, unsigned char ret_seed[SEAL_SEED_SIZE],
                   struct error *error);
 };
-
-#endif

@@ -5,8 +5,7 @@
  * A key says by whom and from where the value was read: so nobody gets one that another has read.
  * Thread-safe.
  */
-#ifndef RUNTIMES_SECRETS_CACHE_H
-#define RUNTIMES_SECRETS_CACHE_H
+#pragma once
 
 #include "engine/secrets.h"
 
@@ -24,5 +23,3 @@ bool secret_cache_find(struct secret_cache *cache, const char *key, int64_t now,
 void secret_cache_put(struct secret_cache *cache, const char *key, int64_t now,
                       const struct secret *secret);
 void secret_cache_drop(struct secret_cache *cache, const char *key);
-
-#endif

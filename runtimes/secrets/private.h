@@ -6,8 +6,7 @@
  *   server.c    one request, and the errors that its status stands for
  *   vault.c, aws.c, alicloud.c, azure.c, fake.c (tests)
  */
-#ifndef RUNTIMES_SECRETS_PRIVATE_H
-#define RUNTIMES_SECRETS_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -131,5 +130,3 @@ int secret_ask(const struct secret_server *server, const struct secret_request *
  * it is one of those that are known, error gets its meaning. */
 int secret_said(const char *code, const char *what, const struct error *problem,
                 struct error *error);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * A store is opened for one operation of one Spec. Its functions block; thread-safe.
  */
-#ifndef RUNTIMES_SECRETS_SECRET_STORE_H
-#define RUNTIMES_SECRETS_SECRET_STORE_H
+#pragma once
 
 #include "engine/secrets.h"
 #include "runtimes/io/http.h"
@@ -55,4 +54,3 @@ DEFINE_CLEANUP(struct secret_store *, secret_store_free)
  * The errors are those of secret_source_ops.get(). deadline: ms, monotonic. */
 int secret_store_get(struct secret_store *store, const struct secret_ref *ref, int64_t deadline,
                      struct cancel *cancel, struct secret *ret, struct error *error);
-#endif

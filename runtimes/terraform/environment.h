@@ -8,8 +8,7 @@
  * protocol (TF_*, PLUGIN_*), HOME, PATH and TMPDIR, and proxies (*_PROXY). There are
  * at most 64 KiB.
  */
-#ifndef RUNTIMES_TERRAFORM_ENVIRONMENT_H
-#define RUNTIMES_TERRAFORM_ENVIRONMENT_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -25,5 +24,3 @@ int environment_read(const struct value *context, const struct value **ret, stru
 char **environment_strings(const struct value *environment);
 void environment_strings_free(char **strings);
 DEFINE_CLEANUP(char **, environment_strings_free)
-
-#endif

@@ -16,8 +16,7 @@
  *
  * Thread-safe.
  */
-#ifndef RUNTIMES_TERRAFORM_FINDER_H
-#define RUNTIMES_TERRAFORM_FINDER_H
+#pragma once
 
 #include "runtimes/terraform/finder_fetch.h"
 #include "runtimes/terraform/known.h"
@@ -53,5 +52,3 @@ int finder_find(struct finder *finder, const struct finder_ask *ask, int64_t dea
 /* What was found for this is not what was expected: it is looked for again when it is asked for the
  * next time, if the last look is a while ago. */
 void finder_doubt(struct finder *finder, const struct source *wanted);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * One provider, from its sources to a copy of its package. Blocks.
  */
-#ifndef RUNTIMES_TERRAFORM_FINDER_FETCH_H
-#define RUNTIMES_TERRAFORM_FINDER_FETCH_H
+#pragma once
 
 #include "runtimes/terraform/lock_file.h"
 #include "runtimes/terraform/package/cache.h"
@@ -44,5 +43,3 @@ struct fetching {
 /* The errors are those of finder_find() (finder.h). *ret: found_done(). */
 int fetch_provider(const struct fetching *fetching, const struct wanted *wanted, struct found *ret,
                    struct error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * It leads through the type of the resource: an argument's or a member's name in an object, an
  * index in a list, a key in a map, anything in what is dynamic. Elements of a set have no names.
  */
-#ifndef RUNTIMES_TERRAFORM_IGNORE_H
-#define RUNTIMES_TERRAFORM_IGNORE_H
+#pragma once
 
 #include "runtimes/terraform/values/type.h"
 
@@ -20,5 +19,3 @@ int ignore_check(const char *path, const struct tf_type *type, struct error *err
  * of limits.h was passed. */
 const struct value *ignore_apply(const char *path, const struct tf_type *type,
                                  const struct value *config, const struct value *before);
-
-#endif

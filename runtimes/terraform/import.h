@@ -2,8 +2,7 @@
  * Taking over the object that the provider knows by the id of a resource's extensions
  * (engine/spec/import_id.h).
  */
-#ifndef RUNTIMES_TERRAFORM_IMPORT_H
-#define RUNTIMES_TERRAFORM_IMPORT_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "engine/spec/import_id.h"
@@ -21,5 +20,3 @@ int import_read(const struct visit *visit, const struct value *id, struct tf_sta
 
 /* Hides the id in the error. id: NULL is allowed. */
 void import_redact(const struct value *id, struct error *error);
-
-#endif

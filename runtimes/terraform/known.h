@@ -7,8 +7,7 @@
  *
  * Immutable, reference-counted.
  */
-#ifndef RUNTIMES_TERRAFORM_KNOWN_H
-#define RUNTIMES_TERRAFORM_KNOWN_H
+#pragma once
 
 #include "engine/state/record.h"
 #include "engine/value/value.h"
@@ -33,5 +32,3 @@ const char *known_hash(const struct known *known, const char *address, const cha
  * ERR_FORBIDDEN ProviderChanged. known: NULL: everything will do. */
 int known_check(const struct known *known, const char *address, const char *version,
                 const char *name, const char *h1, struct error *error);
-
-#endif

@@ -7,8 +7,7 @@
  *                               what these arguments are is not changed once the object exists;
  *                               the paths are those of ignore.h
  */
-#ifndef RUNTIMES_TERRAFORM_LIFECYCLE_H
-#define RUNTIMES_TERRAFORM_LIFECYCLE_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -34,5 +33,3 @@ const struct value *lifecycle_ignore(const struct value *extensions, const struc
  * than is configured, and would do so for what is ignored. */
 const struct value *lifecycle_revert(const struct value *extensions, const struct tf_block *block,
                                      const struct value *planned, const struct value *before);
-
-#endif

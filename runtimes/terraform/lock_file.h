@@ -13,8 +13,7 @@
  * Only what `terraform init` and `terraform providers lock` write is read: such blocks, comments,
  * strings without escapes.
  */
-#ifndef RUNTIMES_TERRAFORM_LOCK_FILE_H
-#define RUNTIMES_TERRAFORM_LOCK_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -41,5 +40,3 @@ DEFINE_CLEANUP(struct lock_file *, lock_file_free)
 
 /* What it says of a provider; NULL: nothing. file: may be NULL. */
 const struct locked *lock_file_find(const struct lock_file *file, const char *address);
-
-#endif

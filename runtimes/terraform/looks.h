@@ -13,8 +13,7 @@
  *
  * Not locked.
  */
-#ifndef RUNTIMES_TERRAFORM_LOOKS_H
-#define RUNTIMES_TERRAFORM_LOOKS_H
+#pragma once
 
 #include <stdint.h>
 #include <sys/queue.h>
@@ -80,5 +79,3 @@ struct look *looks_begin(struct looks *looks);
 /* It is not under way any more. Its new phase is set by the caller. */
 void looks_end(struct look *look);
 bool look_is_at_work(const struct look *look); /* queued or under way */
-
-#endif

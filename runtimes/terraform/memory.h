@@ -16,8 +16,7 @@
  * if something is that the schema does not call so: tf_sensitive_paths() of the Spec's attributes.
  * `sensitiveBySchema` is there for state files, which name both, and are written without a schema.
  */
-#ifndef RUNTIMES_TERRAFORM_MEMORY_H
-#define RUNTIMES_TERRAFORM_MEMORY_H
+#pragma once
 
 #include "runtimes/terraform/resource.h"
 
@@ -34,5 +33,3 @@ bool memory_is_of(const struct resource_type *type, const struct value *memory);
  * so. */
 int memory_load(const struct resource_type *type, const struct value *memory, struct tf_state *ret,
                 struct error *error);
-
-#endif

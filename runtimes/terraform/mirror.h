@@ -4,8 +4,7 @@
  *   registry.terraform.io/hashicorp/random/3.7.2/linux_amd64/terraform-provider-random_v3.7.2
  *   registry.terraform.io/hashicorp/random/terraform-provider-random_3.7.2_linux_amd64.zip
  */
-#ifndef RUNTIMES_TERRAFORM_MIRROR_H
-#define RUNTIMES_TERRAFORM_MIRROR_H
+#pragma once
 
 #include "runtimes/terraform/wanted.h"
 
@@ -13,5 +12,3 @@
  * it is read yet. ERR_NOT_FOUND ProviderNotFound: there is none. */
 int mirror_find(const char *folder, const struct wanted *wanted, struct offer *ret,
                 struct error *error);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Immutable: a step keeps it until it is applied.
  */
-#ifndef RUNTIMES_TERRAFORM_NEED_H
-#define RUNTIMES_TERRAFORM_NEED_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -42,5 +41,3 @@ DEFINE_CLEANUP(struct need *, need_free)
 
 /* Hides what is sensitive of the configuration and the environment: a provider may quote it. */
 void need_redact(const struct need *need, struct error *error);
-
-#endif

@@ -5,8 +5,7 @@
  *   BASE/registry.terraform.io/hashicorp/random/3.7.2.json
  *       {"archives": {"linux_amd64": {"url": "x.zip", "hashes": ["h1:…", "zh:…"]}}}
  */
-#ifndef RUNTIMES_TERRAFORM_NETWORK_MIRROR_H
-#define RUNTIMES_TERRAFORM_NETWORK_MIRROR_H
+#pragma once
 
 #include "runtimes/terraform/remote.h"
 #include "runtimes/terraform/wanted.h"
@@ -15,5 +14,3 @@
  * ProviderNotFound: it has none; the errors of remote.h. */
 int network_mirror_find(struct remote *remote, const char *base, const struct wanted *wanted,
                         struct cancel *cancel, struct offer *ret, struct error *error);
-
-#endif

@@ -27,8 +27,7 @@
  *
  * Thread-safe.
  */
-#ifndef RUNTIMES_TERRAFORM_POOL_H
-#define RUNTIMES_TERRAFORM_POOL_H
+#pragma once
 
 #include "runtimes/terraform/finder.h"
 #include "runtimes/terraform/need.h"
@@ -62,5 +61,3 @@ char *pool_refusal(const struct pool *pool, const struct source *source);
 int pool_take(struct pool *pool, struct need *need, const struct plugin_call *call,
               struct instance **ret, struct error *error);
 void pool_give_back(struct pool *pool, struct instance *instance); /* accepts NULL */
-
-#endif

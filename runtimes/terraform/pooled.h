@@ -4,8 +4,7 @@
  *
  * Not locked.
  */
-#ifndef RUNTIMES_TERRAFORM_POOLED_H
-#define RUNTIMES_TERRAFORM_POOLED_H
+#pragma once
 
 #include <sys/queue.h>
 
@@ -73,5 +72,3 @@ int64_t pooled_retire(struct pooled_list *list, const char *namespace_name, int6
 /* What quota.h has to say of one more for a namespace. */
 enum quota_answer pooled_ask(struct pooled_list *list, const char *namespace_name,
                              int64_t memory_limit);
-
-#endif

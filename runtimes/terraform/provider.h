@@ -4,8 +4,7 @@
  * Schemas are read when they are first needed, because those of the largest providers have more
  * than 100 MB. Those of a small provider are all kept at once. Thread-safe.
  */
-#ifndef RUNTIMES_TERRAFORM_PROVIDER_H
-#define RUNTIMES_TERRAFORM_PROVIDER_H
+#pragma once
 
 #include <pthread.h>
 
@@ -82,5 +81,3 @@ bool provider_plans_destroy(struct provider *provider);
 /* What identifies objects of a type; it lives as long as the provider. NULL: it does not say. */
 const struct identity_schema *provider_identity(struct provider *provider, const char *type);
 bool provider_moves(struct provider *provider);
-
-#endif

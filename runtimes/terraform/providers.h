@@ -6,8 +6,7 @@
  *
  * Not locked.
  */
-#ifndef RUNTIMES_TERRAFORM_PROVIDERS_H
-#define RUNTIMES_TERRAFORM_PROVIDERS_H
+#pragma once
 
 #include "runtimes/terraform/provider.h"
 
@@ -27,5 +26,3 @@ void provider_leave(struct provider *provider, int64_t now);
 /* One that nobody has used since before that, and that is not known any more: provider_free(),
  * which may take a while. NULL: there is none. */
 struct provider *providers_forget(struct providers *providers, int64_t before);
-
-#endif

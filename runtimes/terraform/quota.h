@@ -16,8 +16,7 @@
  * of what is there for those that have none. Nothing is begun beyond the limit for it, and nobody's
  * process is retired: whoever loses one to it would take the next one's.
  */
-#ifndef RUNTIMES_TERRAFORM_QUOTA_H
-#define RUNTIMES_TERRAFORM_QUOTA_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ enum quota_answer quota_ask(const struct quota_use *use);
 /* Bytes that all may have together while they run: a quarter beyond the limit, as much as is begun
  * beyond it, and at least what two usual processes have. 0: there is no limit. */
 int64_t quota_most_memory(int64_t memory_limit);
-
-#endif

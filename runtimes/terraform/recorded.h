@@ -7,8 +7,7 @@
  * recorded with that version, and has to be listed by the lock file if that lists the provider. A
  * copy is hashed before an operator uses it first (package/cache.h).
  */
-#ifndef RUNTIMES_TERRAFORM_RECORDED_H
-#define RUNTIMES_TERRAFORM_RECORDED_H
+#pragma once
 
 #include "runtimes/terraform/finder_fetch.h"
 #include "runtimes/terraform/known.h"
@@ -16,5 +15,3 @@
 /* ERR_NOT_FOUND: there is none. *ret: found_done(). */
 int recorded_find(struct cache *cache, const struct wanted *wanted, const struct known *known,
                   const struct locked *locked, struct found *ret);
-
-#endif

@@ -5,8 +5,7 @@
  *
  * Thread-safe, but for init and done.
  */
-#ifndef RUNTIMES_TERRAFORM_REFERRED_H
-#define RUNTIMES_TERRAFORM_REFERRED_H
+#pragma once
 
 #include <pthread.h>
 
@@ -37,5 +36,3 @@ const struct tf_type *referred_find(void *referred, const char *reference);
 int referred_check(struct referred *referred, const struct tf_block *block,
                    const struct value *written, const struct value *attributes, struct path *path,
                    struct error *error);
-
-#endif

@@ -10,8 +10,7 @@
  * The archive's SHA-256 has to be the same in the last answer and in the list of shasums_url. The
  * list's signature is not verified: that a registry is the right one is known by its certificate.
  */
-#ifndef RUNTIMES_TERRAFORM_REGISTRY_H
-#define RUNTIMES_TERRAFORM_REGISTRY_H
+#pragma once
 
 #include "runtimes/terraform/remote.h"
 #include "runtimes/terraform/wanted.h"
@@ -20,5 +19,3 @@
  * ERR_NOT_FOUND ProviderNotFound: it has none; the errors of remote.h. */
 int registry_find(struct remote *remote, const struct wanted *wanted, struct cancel *cancel,
                   struct offer *ret, struct error *error);
-
-#endif

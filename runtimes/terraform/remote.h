@@ -4,8 +4,7 @@
  *
  * Thread-safe. Functions block.
  */
-#ifndef RUNTIMES_TERRAFORM_REMOTE_H
-#define RUNTIMES_TERRAFORM_REMOTE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ int remote_get_text(struct remote *remote, const char *url, struct cancel *cance
 /* Writes what comes to a file, and gives its SHA-256. */
 int remote_get_file(struct remote *remote, const char *url, int fd, uint64_t most_bytes,
                     struct cancel *cancel, char ret_sha256[HASH_HEX_SIZE], struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Because of which fields an object has to be replaced.
  */
-#ifndef RUNTIMES_TERRAFORM_REPLACE_H
-#define RUNTIMES_TERRAFORM_REPLACE_H
+#pragma once
 
 #include <tfplugin.pb-c.h>
 
@@ -13,5 +12,3 @@
  * has no place: the set is named. NULL: there is none. free(). */
 char *replace_reason(const struct tf_block *block, const Tfplugin__PlanResponse *answer,
                      const struct value *before, const struct value *after);
-
-#endif

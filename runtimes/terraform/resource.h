@@ -9,8 +9,7 @@
  * Each function blocks. Errors are those of plugin_call(), and ERR_INVALID ProviderError for what
  * the provider says.
  */
-#ifndef RUNTIMES_TERRAFORM_RESOURCE_H
-#define RUNTIMES_TERRAFORM_RESOURCE_H
+#pragma once
 
 #include "runtimes/terraform/plugin/diagnostics.h"
 #include "runtimes/terraform/pool.h"
@@ -90,5 +89,3 @@ int resource_plan(const struct resource_type *type, const struct tf_state *prior
 int resource_apply(const struct resource_type *type, const struct buf *prior,
                    const struct tf_state *planned, const struct buf *config, struct tf_state *ret,
                    bool *ret_told, enum grpc_delivery *ret_delivery, struct error *error);
-
-#endif

@@ -14,8 +14,7 @@
  * A provider cannot list what is ours: State is the authority, and an object is found by what State
  * has of it (memory.h).
  */
-#ifndef RUNTIMES_TERRAFORM_RUNTIME_H
-#define RUNTIMES_TERRAFORM_RUNTIME_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "runtimes/terraform/finder.h"
@@ -33,5 +32,3 @@ struct tf_runtime_config {
 };
 
 struct runtime *tf_runtime_new(const struct tf_runtime_config *config);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The inside of the Terraform runtime: sessions, steps, and a visit to a resource.
  */
-#ifndef RUNTIMES_TERRAFORM_SESSION_H
-#define RUNTIMES_TERRAFORM_SESSION_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "runtimes/terraform/memory.h"
@@ -115,5 +114,3 @@ int tf_read(struct runtime_session *session, const struct runtime_target *target
 
 /* The checks of a Spec's Terraform resources; their arg is the runtime. */
 extern const struct spec_checks tf_checks;
-
-#endif

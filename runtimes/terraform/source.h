@@ -3,8 +3,7 @@
  *
  *   registry.terraform.io/hashicorp/random/3.7.2    hashicorp/random/3.7.2    hashicorp/random
  */
-#ifndef RUNTIMES_TERRAFORM_SOURCE_H
-#define RUNTIMES_TERRAFORM_SOURCE_H
+#pragma once
 
 #include "engine/base/buf.h"
 #include "engine/base/cleanup.h"
@@ -36,5 +35,3 @@ void source_done(struct source *source); /* accepts one that is all zeroes */
 #define SOURCE_LIST 16 /* that a list names; the rest is counted */
 /* Adds "hashicorp/random ~> 3.6, hashicorp/tls, and 3 more". */
 void source_list(struct buf *to, const struct source *sources, size_t n);
-
-#endif

@@ -3,8 +3,7 @@
  * terraformState.from has of a resource. It counts until State has a record of the resource, and if
  * the resource has no import id. What is found has all values of the object, secrets among them.
  */
-#ifndef RUNTIMES_TERRAFORM_TAKEOVER_H
-#define RUNTIMES_TERRAFORM_TAKEOVER_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "runtimes/terraform/session.h"
@@ -22,5 +21,3 @@ const struct value *takeover_mark(const struct value *found, const struct value 
 
 /* Hides what is sensitive of it. found: NULL is allowed; visit: with a schema. */
 void takeover_redact(const struct visit *visit, const struct value *found, struct error *error);
-
-#endif

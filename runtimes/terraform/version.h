@@ -6,8 +6,7 @@
  * A version with a suffix (4.0.0-beta1) is below the one without, and matches only a constraint
  * that names exactly that version.
  */
-#ifndef RUNTIMES_TERRAFORM_VERSION_H
-#define RUNTIMES_TERRAFORM_VERSION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ int version_compare(const struct version *a, const struct version *b);
 int version_check_constraint(const char *constraint, struct error *error);
 /* constraint: valid, or NULL, which every version matches. */
 bool version_matches(const struct version *version, const char *constraint);
-
-#endif

@@ -2,8 +2,7 @@
  * A provider that is looked for, with all constraints on its version: of the Spec, of the flag
  * --terraform-provider, of the lock file.
  */
-#ifndef RUNTIMES_TERRAFORM_WANTED_H
-#define RUNTIMES_TERRAFORM_WANTED_H
+#pragma once
 
 #include "runtimes/terraform/package/unpack.h"
 #include "runtimes/terraform/source.h"
@@ -48,5 +47,3 @@ struct offer {
     char *hashes;             /* a list (package/hash.h) of which it has to have one; or NULL */
 };
 void offer_done(struct offer *offer);
-
-#endif

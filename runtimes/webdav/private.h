@@ -1,6 +1,5 @@
 /* Declarations that the files of the store share: store.h. */
-#ifndef RUNTIMES_WEBDAV_PRIVATE_H
-#define RUNTIMES_WEBDAV_PRIVATE_H
+#pragma once
 
 #include "runtimes/chain/objects.h"
 #include "runtimes/chain/remote.h"
@@ -92,5 +91,3 @@ int webdav_prune(struct objects *objects, const char *folder, const struct store
 
 /* Parses the place. */
 int webdav_objects_new(const char *place, struct objects **ret, struct error *error);
-
-#endif

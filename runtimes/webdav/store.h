@@ -41,13 +41,10 @@
  *
  * Errors: those of objects.h.
  */
-#ifndef RUNTIMES_WEBDAV_STORE_H
-#define RUNTIMES_WEBDAV_STORE_H
+#pragma once
 
 #include "engine/store.h"
 
 /* Sends nothing. ERR_INVALID InvalidFlag: the place is no such text; ERR_NOT_FOUND, ERR_FORBIDDEN:
  * the file of CAs cannot be read. */
 int webdav_store_open(const char *place, struct store **ret, struct error *error);
-
-#endif

@@ -5,8 +5,7 @@
  * The preset `fuzz` links it with libFuzzer (hack/soak fuzz NAME). Under sanitizers without it,
  * it is linked with replay/, which feeds it what is in corpus/NAME: one of the unit tests.
  */
-#ifndef TEST_FUZZ_FUZZ_H
-#define TEST_FUZZ_FUZZ_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -46,5 +45,3 @@ static inline char *take_line(const uint8_t **data, size_t *size)
     *size -= end ? length + 1 : length;
     return line;
 }
-
-#endif

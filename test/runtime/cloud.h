@@ -24,8 +24,7 @@
  *                      "crash" (the process ends when it is planned)
  *   hurry              creates do not wait for their delay
  */
-#ifndef TEST_RUNTIME_CLOUD_H
-#define TEST_RUNTIME_CLOUD_H
+#pragma once
 
 #include "engine/runtime.h"
 
@@ -37,5 +36,3 @@ struct connection; /* controller/connection.h: the connection to the API server,
 
 /* If the environment variable is not set, sessions cannot be opened. */
 struct runtime *cloud_runtime_new(const struct connection *connection);
-
-#endif

@@ -2,8 +2,7 @@
  * The directory of things (cloud.h), as files. Writes are whole or not at all. Calls about one
  * thing come one at a time; others may be made by several threads and processes at once.
  */
-#ifndef TEST_RUNTIME_THINGS_H
-#define TEST_RUNTIME_THINGS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ void things_log(const char *directory, const char *verb, const char *name);
 bool things_hurry(const char *directory);
 /* True if the resource of that name has this fault. */
 bool things_have_fault(const char *directory, const char *name, const char *fault);
-
-#endif

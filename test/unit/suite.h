@@ -7,8 +7,7 @@
  * All suites linked into a program register themselves; suite.c has main(),
  * which runs them all, or the suites and tests that the command line names.
  */
-#ifndef TEST_UNIT_SUITE_H
-#define TEST_UNIT_SUITE_H
+#pragma once
 
 #include <CUnit/CUnit.h>
 #include <stdio.h>
@@ -53,5 +52,3 @@ void skip_test(const char *reason);
     {                                                                                           \
         suite_register(&suite_name##_suite);                                                    \
     }
-
-#endif

@@ -7,8 +7,7 @@
  *   call.c         the call that makes an object, recorded in State before and after
  *   health_checks.c   objects that the Spec does not own, and waits for (health_checks.h)
  */
-#ifndef ENGINE_OPERATION_CARRYING_CARRYING_H
-#define ENGINE_OPERATION_CARRYING_CARRYING_H
+#pragma once
 
 #include "engine/operation/private.h"
 #include "engine/operation/session.h"
@@ -85,5 +84,3 @@ void operation_note_reading(struct node *node, const struct runtime_step *step);
 /* Records that the resource is as wanted. */
 void operation_confirm(struct node *node, const struct runtime_step *step,
                        const struct runtime_outcome *outcome);
-
-#endif

@@ -5,8 +5,7 @@
  * is gone then. They are read and judged as the Spec's own objects are, with its identity, and
  * waited for whatever its `wait` says. An operation that only corrects does not look at them.
  */
-#ifndef ENGINE_OPERATION_CARRYING_HEALTH_CHECKS_H
-#define ENGINE_OPERATION_CARRYING_HEALTH_CHECKS_H
+#pragma once
 
 #include "engine/operation/private.h"
 
@@ -22,5 +21,3 @@ int operation_health_checks_error(const struct operation *operation, struct erro
 const struct error *operation_waiting_health_check(const struct operation *operation,
                                                    struct buf *to);
 void operation_free_health_checks(struct operation *operation);
-
-#endif

@@ -1,7 +1,6 @@
 /* Objects of which State does not tell whether they are there: creations whose outcome was never
  * recorded, and what was lost with State. */
-#ifndef ENGINE_OPERATION_PLANNING_DOUBT_H
-#define ENGINE_OPERATION_PLANNING_DOUBT_H
+#pragma once
 
 #include "engine/base/timestamp.h"
 #include "engine/operation/node.h"
@@ -40,5 +39,3 @@ int operation_check_doubtful(const struct record *record, const struct value *ex
  * none. */
 int operation_check_lost(const struct node *node, const struct record *record,
                          const struct runtime_step *step, struct error *error);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Carrying out plans single changes anew, by plan_one.c.
  */
-#ifndef ENGINE_OPERATION_PLANNING_PLANNING_H
-#define ENGINE_OPERATION_PLANNING_PLANNING_H
+#pragma once
 
 #include "engine/operation/private.h"
 #include "engine/operation/session.h"
@@ -136,5 +135,3 @@ int operation_guard_content(const struct node *node, struct error *error);
 void operation_take_approved(struct operation *operation);
 /* With the steps: everything that would be done is what was approved. ERR_CONFLICT PlanStale. */
 int operation_check_approved(struct operation *operation, struct error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* The targets of runtime calls. */
-#ifndef ENGINE_OPERATION_PLANNING_TARGET_H
-#define ENGINE_OPERATION_PLANNING_TARGET_H
+#pragma once
 
 #include "engine/operation/node.h"
 
@@ -14,5 +13,3 @@ struct runtime_target operation_target(struct node *node, const struct record *p
 struct runtime_target operation_removal_target(const struct record *record);
 void operation_target_done(struct runtime_target *target); /* of operation_target() */
 #define _cleanup_target_ _cleanup_(operation_target_done)
-
-#endif

@@ -2,8 +2,7 @@
  * Whether a resource of type HTTP is described as it has to be. For the operator, and for the CLI,
  * which knows no hosts that may be asked.
  */
-#ifndef RUNTIMES_HTTP_RESOURCE_CHECK_H
-#define RUNTIMES_HTTP_RESOURCE_CHECK_H
+#pragma once
 
 #include "engine/spec/check.h"
 
@@ -13,5 +12,3 @@ void http_resource_check(struct check *check, const struct resource *resource,
 
 /* The same for the resources of a Spec. */
 extern const struct spec_checks http_resource_checks;
-
-#endif

@@ -6,8 +6,7 @@
  * that is not there. Attributes that no answer has (`writeOnly`) are compared with those that State
  * recorded.
  */
-#ifndef RUNTIMES_HTTP_COMPARE_H
-#define RUNTIMES_HTTP_COMPARE_H
+#pragma once
 
 #include "engine/value/value.h"
 
@@ -25,5 +24,3 @@ const struct value *compare_project(const struct comparison *comparison, const s
 /* The first of the pointers at which the two differ; borrowed. NULL: none. */
 const char *compare_first(const struct value *pointers, const struct value *a,
                           const struct value *b);
-
-#endif

@@ -28,8 +28,7 @@
  *   immutable, unordered, writeOnly, sensitive: pointers to attributes
  *   lifecycle: {createBeforeDestroy, preventDestroy}
  */
-#ifndef RUNTIMES_HTTP_DESCRIPTION_H
-#define RUNTIMES_HTTP_DESCRIPTION_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -67,5 +66,3 @@ const char *description_method(const struct value *request);
 bool description_needs_id(const struct http_description *description);
 bool description_creates_first(const struct http_description *description);
 bool description_prevents_destroy(const struct value *extensions);
-
-#endif

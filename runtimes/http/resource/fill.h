@@ -16,8 +16,7 @@
  *
  * Other members of such an object are added to it, if it is an object, and count more.
  */
-#ifndef RUNTIMES_HTTP_FILL_H
-#define RUNTIMES_HTTP_FILL_H
+#pragma once
 
 #include "engine/base/buf.h"
 #include "engine/base/error.h"
@@ -51,5 +50,3 @@ int fill_path(const char *path, const struct fill *from, char **ret, struct erro
  * store, which State does not keep. */
 int fill_body(const struct value *body, const struct fill *from, const struct value **ret,
               struct error *error);
-
-#endif

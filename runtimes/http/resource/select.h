@@ -2,8 +2,7 @@
  * The thing in an answer: the whole of it, a part (`select`), or the item of a list whose values
  * are those of the attributes (`where`).
  */
-#ifndef RUNTIMES_HTTP_SELECT_H
-#define RUNTIMES_HTTP_SELECT_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -23,5 +22,3 @@ int select_thing(const struct value *read, const struct value *answer,
 char *select_key(const struct value *read, const struct value *attributes);
 /* Whether that is known, or there is no `where`. */
 bool select_is_known(const struct value *read, const struct value *attributes);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Fields that other managers have (conflictPolicy: Fail).
  */
-#ifndef RUNTIMES_KUBERNETES_CHANGE_CONFLICT_H
-#define RUNTIMES_KUBERNETES_CHANGE_CONFLICT_H
+#pragma once
 
 #include "runtimes/kubernetes/objects/managers.h"
 
@@ -13,5 +12,3 @@
  * are taken over. */
 int kube_judge_conflicts(const struct value *causes, const char *ours,
                          const struct managers_taking *taking, struct error *error);
-
-#endif

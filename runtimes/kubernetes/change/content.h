@@ -8,8 +8,7 @@
  * owner (a controller, a ServiceAccount or a Spec) is counted instead, and the roles and bindings
  * that the commands in our error messages create for this account.
  */
-#ifndef RUNTIMES_KUBERNETES_CHANGE_CONTENT_H
-#define RUNTIMES_KUBERNETES_CHANGE_CONTENT_H
+#pragma once
 
 #include "engine/base/buf.h"
 #include "runtimes/kubernetes/session/session.h"
@@ -44,5 +43,3 @@ void content_done(struct content *content);
 bool content_is_clear(const struct content *content);
 /* "ConfigMap a, Secret b, Secret c and 4 more" */
 void content_names_show(struct buf *to, const struct content_names *names);
-
-#endif

@@ -2,8 +2,7 @@
  * An object as the Spec wants it: with the Spec's `commonMetadata`, without what a controller
  * writes by itself, and without what is ignored (ignore.h).
  */
-#ifndef RUNTIMES_KUBERNETES_CHANGE_DESIRED_H
-#define RUNTIMES_KUBERNETES_CHANGE_DESIRED_H
+#pragma once
 
 #include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/session/session.h"
@@ -27,5 +26,3 @@ void kube_find_ignored(const struct runtime_session *session, const struct value
  * of which the API server knows no parts. own: the fields that an apply of it gives us; or NULL. */
 int kube_check_ignored(const struct ignored *ignored, const struct value *object,
                        const struct value *own, struct error *error);
-
-#endif

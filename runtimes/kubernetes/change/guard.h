@@ -2,13 +2,10 @@
  * The deletion guard: refuses to delete a Namespace or a CustomResourceDefinition that contains
  * objects of others.
  */
-#ifndef RUNTIMES_KUBERNETES_CHANGE_GUARD_H
-#define RUNTIMES_KUBERNETES_CHANGE_GUARD_H
+#pragma once
 
 #include "runtimes/kubernetes/session/session.h"
 
 /* Checks that deleting an object would not delete objects of others with it. */
 int kube_may_delete(struct runtime_session *session, const struct value *attributes,
                     const struct runtime_call *call, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * adoptionPolicy: MustMatch: an object is adopted only if nothing of it has to be changed.
  */
-#ifndef RUNTIMES_KUBERNETES_CHANGE_MATCH_H
-#define RUNTIMES_KUBERNETES_CHANGE_MATCH_H
+#pragma once
 
 #include "runtimes/kubernetes/change/observe.h"
 #include "runtimes/kubernetes/objects/projection.h"
@@ -11,5 +10,3 @@
  * names the fields. The operator's own marks are no change. */
 int kube_check_match(const struct runtime_session *session, const struct observation *seen,
                      const struct projection *ours, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Observations: objects as they were read.
  */
-#ifndef RUNTIMES_KUBERNETES_CHANGE_OBSERVE_H
-#define RUNTIMES_KUBERNETES_CHANGE_OBSERVE_H
+#pragma once
 
 #include "runtimes/kubernetes/objects/managers.h"
 #include "runtimes/kubernetes/session/session.h"
@@ -57,5 +56,3 @@ int kube_read(struct runtime_session *session, const struct runtime_target *targ
 
 int kube_list_own(struct runtime_session *session, const struct value *ids,
                   const struct runtime_call *call, const struct value **ret, struct error *error);
-
-#endif

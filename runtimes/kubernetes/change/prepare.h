@@ -1,8 +1,7 @@
 /*
  * Objects as they are sent to the API server.
  */
-#ifndef RUNTIMES_KUBERNETES_CHANGE_PREPARE_H
-#define RUNTIMES_KUBERNETES_CHANGE_PREPARE_H
+#pragma once
 
 #include "runtimes/kubernetes/session/session.h"
 
@@ -17,5 +16,3 @@ struct kube_expected {
 const struct value *kube_object_prepare(const struct runtime_session *session,
                                         const struct kube_ref *ref, const struct value *attributes,
                                         const struct kube_expected *expected);
-
-#endif

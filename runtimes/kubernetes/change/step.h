@@ -8,8 +8,7 @@
  * with the new version. If anything else of it changed, it is planned again: an update may take
  * over fields that others have, and what they write there is not to be overwritten unseen.
  */
-#ifndef RUNTIMES_KUBERNETES_CHANGE_STEP_H
-#define RUNTIMES_KUBERNETES_CHANGE_STEP_H
+#pragma once
 
 #include "runtimes/kubernetes/change/desired.h"
 #include "runtimes/kubernetes/change/observe.h"
@@ -200,5 +199,3 @@ int kube_apply_object(const struct kube_step *step, const struct runtime_call *c
                       struct runtime_outcome *ret, struct error *error);
 int kube_apply_removal(const struct kube_step *step, const struct runtime_call *call,
                        struct runtime_outcome *ret, struct error *error);
-
-#endif

@@ -7,8 +7,7 @@
  * in another way ("1000m" as "1", an item's key that is left out), they are compared with the
  * fingerprint of those that a dry-run confirmed last. It is kept in memory alone.
  */
-#ifndef RUNTIMES_KUBERNETES_CHANGE_VERIFY_H
-#define RUNTIMES_KUBERNETES_CHANGE_VERIFY_H
+#pragma once
 
 #include "runtimes/kubernetes/session/session.h"
 
@@ -22,5 +21,3 @@ bool kube_has_values_of(struct runtime_session *session, const struct kube_ref *
 /* A dry-run has shown that an apply would change nothing. */
 void kube_confirm_values(struct runtime_session *session, const struct kube_ref *ref,
                          const struct value *object, const struct value *fields);
-
-#endif

@@ -2,8 +2,7 @@
  * The body of an answer that is no error (200 or 201): it is read, and must be the object that was
  * asked for. Pure functions.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_ANSWER_H
-#define RUNTIMES_KUBERNETES_CLIENT_ANSWER_H
+#pragma once
 
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/request.h"
@@ -18,5 +17,3 @@
  */
 int kube_answer_read(const struct kube_request *request, const struct http_response *response,
                      const struct value **ret, struct error *error);
-
-#endif

@@ -23,8 +23,7 @@
  * Messages are the server's, with values that its causes echo redacted
  * (Invalid value: "…").
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_API_ERROR_H
-#define RUNTIMES_KUBERNETES_CLIENT_API_ERROR_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -49,5 +48,3 @@ int api_error_from_status(const struct value *status, struct error *error);
  * one, or an admission webhook gave it.
  */
 const struct value *api_error_causes(const struct http_response *response);
-
-#endif

@@ -15,8 +15,7 @@
  * Immediately before a mutating request is sent, the guard is asked (leader
  * election), or the request's own permit. Thread-safe.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_CLIENT_H
-#define RUNTIMES_KUBERNETES_CLIENT_CLIENT_H
+#pragma once
 
 #include "runtimes/io/http.h"
 #include "runtimes/kubernetes/client/config.h"
@@ -102,5 +101,3 @@ int kube_client_identity(struct kube_client *client, const char *impersonate, ch
  * with what they hold now may do better. */
 bool kube_client_renew(struct kube_client *client, const struct error *failure,
                        unsigned tls_version);
-
-#endif

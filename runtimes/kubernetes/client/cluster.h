@@ -2,8 +2,7 @@
  * One cluster: the client of its API server, and the kinds that it has. The struct is copied; what
  * it points to is borrowed, and outlives all copies. Clusters are told apart by their clients.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_CLUSTER_H
-#define RUNTIMES_KUBERNETES_CLIENT_CLUSTER_H
+#pragma once
 
 #include "runtimes/kubernetes/client/client.h"
 #include "runtimes/kubernetes/client/discovery.h"
@@ -12,5 +11,3 @@ struct kube_cluster {
     struct kube_client *client;
     struct kube_discovery *discovery;
 };
-
-#endif

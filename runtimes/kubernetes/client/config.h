@@ -25,8 +25,7 @@
  * system's. That the operator tries to connect at all can be limited by a NetworkPolicy alone. The
  * environment's proxy variables are never read (http.h), and redirects are never followed.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_CONFIG_H
-#define RUNTIMES_KUBERNETES_CLIENT_CONFIG_H
+#pragma once
 
 #include "engine/base/cleanup.h"
 #include "engine/base/error.h"
@@ -57,5 +56,3 @@ int kube_config_read(const char *text, size_t length, const char *folder, const 
 int kube_config_in_cluster(const char *folder, struct kube_config **ret, struct error *error);
 void kube_config_free(struct kube_config *config);
 DEFINE_CLEANUP(struct kube_config *, kube_config_free)
-
-#endif

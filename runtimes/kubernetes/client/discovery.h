@@ -9,8 +9,7 @@
  * Of the groups and versions that the server never had, a limited number is remembered; those that
  * were needed longest ago are forgotten first. Thread-safe.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
-#define RUNTIMES_KUBERNETES_CLIENT_DISCOVERY_H
+#pragma once
 
 #include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
@@ -55,5 +54,3 @@ const char *kube_discovery_similar(struct kube_discovery *discovery, const char 
 
 /* Forgets one group and version: the next call that needs it asks the server. Does not wait. */
 void kube_discovery_forget(struct kube_discovery *discovery, const char *group_version);
-
-#endif

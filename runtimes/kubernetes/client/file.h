@@ -1,8 +1,7 @@
 /*
  * Small files that are read whole: a kubeconfig, a certificate, a token.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_FILE_H
-#define RUNTIMES_KUBERNETES_CLIENT_FILE_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -14,5 +13,3 @@ int file_read_text(const char *path, char **ret, struct error *error);
 
 /* The same without the blanks around it. ERR_INVALID: there is nothing else. */
 int file_read_word(const char *path, char **ret, struct error *error);
-
-#endif

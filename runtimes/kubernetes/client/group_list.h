@@ -2,8 +2,7 @@
  * The API server's list of its groups and their versions (/apis), as it was last given.
  * Thread-safe; the lock is not held while the server is asked.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_GROUP_LIST_H
-#define RUNTIMES_KUBERNETES_CLIENT_GROUP_LIST_H
+#pragma once
 
 #include <pthread.h>
 
@@ -30,5 +29,3 @@ void group_list_done(struct group_list *list);
  */
 int group_list_get(struct group_list *list, int64_t age, const struct kube_wait *wait,
                    const struct value **ret, struct error *error);
-
-#endif

@@ -4,8 +4,7 @@
  * kube_identity_forget(). While the file cannot be read, the last token is
  * used. Thread-safe.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_IDENTITY_H
-#define RUNTIMES_KUBERNETES_CLIENT_IDENTITY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -27,5 +26,3 @@ int kube_identity_header(struct kube_identity *identity, char **ret, struct erro
 void kube_identity_forget(struct kube_identity *identity);
 /* True if the token is in a file, which may contain another one by now. */
 bool kube_identity_rotates(const struct kube_identity *identity);
-
-#endif

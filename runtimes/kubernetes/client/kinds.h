@@ -3,8 +3,7 @@
  * whatever versions it has. They are read by aggregated discovery, in two requests, and not kept.
  * (To find one kind by its name: discovery.h.)
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_KINDS_H
-#define RUNTIMES_KUBERNETES_CLIENT_KINDS_H
+#pragma once
 
 #include "engine/base/arena.h"
 #include "runtimes/kubernetes/client/discovery.h"
@@ -21,5 +20,3 @@ struct kube_kinds {
 int kube_kinds_read(struct kube_client *client, const struct kube_wait *wait,
                     struct kube_kinds *ret, struct error *error);
 void kube_kinds_done(struct kube_kinds *kinds);
-
-#endif

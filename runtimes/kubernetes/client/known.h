@@ -2,8 +2,7 @@
  * The names and UIDs of the objects that a watch has shown. When the watch has
  * to list again, they tell which objects are gone. Not thread-safe.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_KNOWN_H
-#define RUNTIMES_KUBERNETES_CLIENT_KNOWN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ void known_remove(struct known *known, const struct value *object);
  * given to on_gone and forgotten. */
 void known_begin_list(struct known *known);
 void known_end_list(struct known *known, known_on_gone *on_gone, void *arg);
-
-#endif

@@ -8,8 +8,7 @@
  * another holder counts as gone when the object has not changed for its
  * duration, measured here since it was first seen so.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_LEASE_H
-#define RUNTIMES_KUBERNETES_CLIENT_LEASE_H
+#pragma once
 
 #include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
@@ -45,5 +44,3 @@ bool lease_is_held(const struct lease *lease, int64_t margin);
  * seconds from 2024 to when the holder took it. So it grows also where etcd was set back. */
 int64_t lease_epoch(const struct lease *lease);
 char *lease_holder(struct lease *lease); /* as last seen; free() it */
-
-#endif

@@ -4,8 +4,7 @@
  * has expired (410), the list begins again with the first page: on_item may
  * get an item twice.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_LIST_H
-#define RUNTIMES_KUBERNETES_CLIENT_LIST_H
+#pragma once
 
 #include "engine/value/json.h"
 #include "runtimes/kubernetes/client/client.h"
@@ -29,5 +28,3 @@ struct kube_list {
 /* ret_resource_version (may be NULL): to watch from; free() it. */
 int kube_list(struct kube_client *client, const struct kube_list *list, char **ret_resource_version,
               struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Parses one page of a list as it arrives; for list.h and watch.h.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_LIST_PAGE_H
-#define RUNTIMES_KUBERNETES_CLIENT_LIST_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -26,5 +25,3 @@ void list_page_done(struct list_page *page);
 int list_page_add(struct list_page *page, const char *data, size_t length, struct error *error);
 /* 0: the page is complete; next and resource_version are set. ERR_UNAVAILABLE: it is incomplete. */
 int list_page_end(struct list_page *page, struct error *error);
-
-#endif

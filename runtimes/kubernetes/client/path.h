@@ -6,12 +6,9 @@
  * that cannot be one (empty, "..", with a slash) is replaced by a name that no
  * object has.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_PATH_H
-#define RUNTIMES_KUBERNETES_CLIENT_PATH_H
+#pragma once
 
 #include "runtimes/kubernetes/client/request.h"
 
 /* With its query; free(). */
 char *kube_path(const struct kube_request *request);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Sleeps that a cancel ends early.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_PAUSE_H
-#define RUNTIMES_KUBERNETES_CLIENT_PAUSE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,5 +10,3 @@
 
 /* Blocks for `delay` ms. False: cancel fired, perhaps before. */
 bool pause_for(int64_t delay, struct cancel *cancel);
-
-#endif

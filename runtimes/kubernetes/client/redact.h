@@ -7,12 +7,9 @@
  * they are secret or not. In all other places, the engine finds those that it knows by their
  * content (engine/value/redaction.h).
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_REDACT_H
-#define RUNTIMES_KUBERNETES_CLIENT_REDACT_H
+#pragma once
 
 #include "engine/base/buf.h"
 
 /* Adds the message without its values, in one line (control characters become blanks). */
 void redact_message(struct buf *to, const char *message);
-
-#endif

@@ -5,8 +5,7 @@
  * A reference is copied; it borrows its strings and its kind. Kinds belong to
  * the discovery or are constants, and outlive the references.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_REF_H
-#define RUNTIMES_KUBERNETES_CLIENT_REF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ struct kube_selector {
 /* The kinds that the controller asks for in its own name. */
 extern const struct kube_kind kube_config_maps, kube_secrets, kube_events, kube_namespaces,
     kube_service_accounts, kube_leases, kube_definitions, kube_api_services;
-
-#endif

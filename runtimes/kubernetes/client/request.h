@@ -1,8 +1,7 @@
 /*
  * A request to an API server, as kube_do() (client.h) sends it. All that it points to is borrowed.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_REQUEST_H
-#define RUNTIMES_KUBERNETES_CLIENT_REQUEST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ struct kube_request {
     const struct value **ret_causes; /* of a refusal: its causes, as api_error_causes() gives
                                         them; or NULL */
 };
-
-#endif

@@ -3,10 +3,7 @@
  * those of one kind grow with each write (kubernetes.io/docs/reference/using-api/api-concepts,
  * "Resource versions"; comparable since v1.35, and before that with etcd).
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_RESOURCE_VERSION_H
-#define RUNTIMES_KUBERNETES_CLIENT_RESOURCE_VERSION_H
+#pragma once
 
 /* <0: a is older. 0: they are the same, or one is NULL, or no number. */
 int kube_compare_versions(const char *a, const char *b);
-
-#endif

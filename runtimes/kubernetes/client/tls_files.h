@@ -6,8 +6,7 @@
  * that another text may end. A text that cannot be used (it is half written, or the certificate and
  * the key do not belong together) is ignored until the next reading. Thread-safe.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_TLS_FILES_H
-#define RUNTIMES_KUBERNETES_CLIENT_TLS_FILES_H
+#pragma once
 
 #include "engine/threads/clock.h"
 #include "runtimes/io/http.h"
@@ -25,5 +24,3 @@ unsigned kube_tls_files_version(struct kube_tls_files *files);
  * with the lock held: so the texts that were read last are also taken last. */
 void kube_tls_files_look(struct kube_tls_files *files, bool now,
                          void (*take)(void *arg, const struct http_tls *tls), void *arg);
-
-#endif

@@ -2,8 +2,7 @@
  * How long a caller waits for something that takes several requests. Without a deadline each
  * request may take 60 s.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_WAIT_H
-#define RUNTIMES_KUBERNETES_CLIENT_WAIT_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/threads/cancel.h"
@@ -17,5 +16,3 @@ struct kube_wait {
 
 /* *ret: ms that the next request may take, 60 s at most. ERR_TIMEOUT: no time is left. */
 int kube_wait_left(const struct kube_wait *wait, int64_t *ret, struct error *error);
-
-#endif

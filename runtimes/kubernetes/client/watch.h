@@ -25,8 +25,7 @@
  * Callbacks run one at a time, on threads of the client: they must be quick
  * and must not wait for the API server.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_WATCH_H
-#define RUNTIMES_KUBERNETES_CLIENT_WATCH_H
+#pragma once
 
 #include "runtimes/kubernetes/client/client.h"
 
@@ -65,5 +64,3 @@ void kube_watch_free(struct kube_watch *watch);
 /* ms, monotonic, of the last event, bookmark or complete list; 0: none yet. Any thread. */
 int64_t kube_watch_heard_at(const struct kube_watch *watch);
 DEFINE_CLEANUP(struct kube_watch *, kube_watch_free)
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * One event of a watch, as watch.h reads it: {"type": …, "object": …}.
  */
-#ifndef RUNTIMES_KUBERNETES_CLIENT_WATCH_EVENT_H
-#define RUNTIMES_KUBERNETES_CLIENT_WATCH_EVENT_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -17,5 +16,3 @@ struct watch_event {
 
 /* The error of an ERROR event is that of its Status. ERR_INTERNAL: the value is not an event. */
 int watch_event_read(const struct value *value, struct watch_event *ret, struct error *error);
-
-#endif

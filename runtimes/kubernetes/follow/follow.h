@@ -18,8 +18,7 @@
  *
  * Thread-safe. on_drift is called with the lock of this module.
  */
-#ifndef RUNTIMES_KUBERNETES_FOLLOW_FOLLOW_H
-#define RUNTIMES_KUBERNETES_FOLLOW_FOLLOW_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "engine/threads/clock.h"
@@ -97,5 +96,3 @@ bool followed_is_untouched(struct followed *followed, const struct follow_place 
 uint64_t followed_values(struct followed *followed, const struct follow_place *place);
 void followed_set_values(struct followed *followed, const struct follow_place *place,
                          uint64_t values);
-
-#endif

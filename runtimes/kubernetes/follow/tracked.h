@@ -12,8 +12,7 @@
  *
  * Not thread-safe, but for the pure functions.
  */
-#ifndef RUNTIMES_KUBERNETES_FOLLOW_TRACKED_H
-#define RUNTIMES_KUBERNETES_FOLLOW_TRACKED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -93,5 +92,3 @@ void tracked_settle(struct tracked *tracked, uint64_t recorded, bool is_done);
 /* Somebody else changed it: what was seen is neither as it has to be, nor older than our own last
  * write; or it is to be treated in another way. False while a write is in flight. */
 bool tracked_has_drifted(const struct tracked *tracked);
-
-#endif

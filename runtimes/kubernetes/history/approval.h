@@ -3,8 +3,7 @@
  * approval of a plan, which is the digest that a person wrote into a field, it tells both, and
  * what `approvedBy` and `approvedUnseen` beside it say.
  */
-#ifndef RUNTIMES_KUBERNETES_HISTORY_APPROVAL_H
-#define RUNTIMES_KUBERNETES_HISTORY_APPROVAL_H
+#pragma once
 
 #include "engine/release/history.h"
 #include "engine/value/value.h"
@@ -21,5 +20,3 @@ void kube_rejection_read(const struct value *object, struct release_rejection *r
 /* When a manager that owns the field, or fields in it, wrote last: RFC 3339, of whole seconds;
  * borrowed. NULL: not known. */
 const char *kube_field_time(const struct value *object, const char *const *path);
-
-#endif

@@ -16,8 +16,7 @@
  *
  * A list does not contain phases.
  */
-#ifndef RUNTIMES_KUBERNETES_HISTORY_HISTORY_H
-#define RUNTIMES_KUBERNETES_HISTORY_HISTORY_H
+#pragma once
 
 #include "engine/release/history.h"
 #include "runtimes/kubernetes/client/cluster.h"
@@ -30,5 +29,3 @@ bool kube_release_is_orphan(const struct value *metadata);
 
 /* A call without a permit asks the client's guard. */
 struct release_history *kube_history_new(const struct kube_cluster *cluster);
-
-#endif

@@ -1,6 +1,5 @@
 /* Declarations that the files of the history share: history.h. */
-#ifndef RUNTIMES_KUBERNETES_HISTORY_HISTORY_PRIVATE_H
-#define RUNTIMES_KUBERNETES_HISTORY_HISTORY_PRIVATE_H
+#pragma once
 
 #include "engine/base/arena.h"
 #include "runtimes/kubernetes/history/history.h"
@@ -90,5 +89,3 @@ int kube_history_find(struct release_history *history, const struct spec_key *sp
                       const struct store_call *call, struct history_heads *ret,
                       struct error *error);
 void kube_history_heads_done(struct history_heads *heads);
-
-#endif

@@ -3,8 +3,7 @@
  * the bindings that name it, and their roles. An operation that acts as that account deletes these
  * objects last, because it may have no rights afterwards.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_ACCESS_H
-#define RUNTIMES_KUBERNETES_OBJECTS_ACCESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ struct access_account {
  */
 size_t access_find(const struct value *const *attributes, size_t n,
                    const struct access_account *account, uint32_t *ret_nodes);
-
-#endif

@@ -6,11 +6,8 @@
  *   - No resource is the Spec itself or the Spec's own Namespace.
  *   - A reference into data that the Spec itself writes names an existing key.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_CHECK_H
-#define RUNTIMES_KUBERNETES_OBJECTS_CHECK_H
+#pragma once
 
 #include "engine/spec/check.h"
 
 extern const struct spec_checks kube_checks;
-
-#endif

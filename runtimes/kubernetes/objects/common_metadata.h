@@ -2,8 +2,7 @@
  * The Spec's `commonMetadata`: labels and annotations of all its objects. They go before those that
  * a resource has itself, and are put on the object alone, never on a selector or on a Pod template.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_COMMON_METADATA_H
-#define RUNTIMES_KUBERNETES_OBJECTS_COMMON_METADATA_H
+#pragma once
 
 #include "engine/spec/check.h"
 
@@ -12,5 +11,3 @@ void common_metadata_check(const struct value *common, struct check *check);
 
 /* The object with them. Takes its reference over. */
 const struct value *common_metadata_add(const struct value *object, const struct value *common);
-
-#endif

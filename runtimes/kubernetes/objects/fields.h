@@ -13,8 +13,7 @@
  *
  * Pure functions. They accept NULL and values of any form: what is no step is no field.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_FIELDS_H
-#define RUNTIMES_KUBERNETES_OBJECTS_FIELDS_H
+#pragma once
 
 #include "engine/value/value.h"
 
@@ -43,5 +42,3 @@ const struct value *fields_union(const struct value *a, const struct value *b);
  */
 const struct value *fields_prune(const struct value *object, const struct value *given_up,
                                  const struct value *kept);
-
-#endif

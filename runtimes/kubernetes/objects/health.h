@@ -7,12 +7,9 @@
  * that is Stalled has FAILED. Then the rule of the kind applies. A kind without a rule goes by its
  * condition Ready. An object without any of these is CURRENT as soon as it exists.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_HEALTH_H
-#define RUNTIMES_KUBERNETES_OBJECTS_HEALTH_H
+#pragma once
 
 #include "engine/health.h"
 #include "engine/value/value.h"
 
 void kube_health(const struct value *object, struct health *ret);
-
-#endif

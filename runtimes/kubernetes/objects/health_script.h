@@ -8,8 +8,7 @@
  *   resource.customizations.health.GROUP_KIND: SCRIPT      one kind; KIND alone: of the core group
  *   resource.customizations: YAML of {GROUP/KIND: {health.lua: SCRIPT}}, "*" for any text
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_HEALTH_SCRIPT_H
-#define RUNTIMES_KUBERNETES_OBJECTS_HEALTH_SCRIPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ size_t health_script_rank(const struct health_script *script, const struct objec
  */
 void health_script_judge(const struct value *text, const struct value *object, int64_t (*cpu)(void),
                          struct health *ret);
-
-#endif

@@ -1,6 +1,5 @@
 /* Helpers of health rules: read fields and conditions, set the result. */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_HEALTH_SET_H
-#define RUNTIMES_KUBERNETES_OBJECTS_HEALTH_SET_H
+#pragma once
 
 #include "engine/health.h"
 #include "engine/value/value.h"
@@ -12,5 +11,3 @@ const struct value *health_find_condition(const struct value *object, const char
 /* Returns the condition's status, or "". *ret_message (may be NULL) is its message. */
 const char *health_condition(const struct value *object, const char *type,
                              const char **ret_message);
-
-#endif

@@ -12,8 +12,7 @@
  *
  * Immutable after reading; any thread.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_IGNORE_H
-#define RUNTIMES_KUBERNETES_OBJECTS_IGNORE_H
+#pragma once
 
 #include "engine/spec/check.h"
 
@@ -57,5 +56,3 @@ struct ignored {
 void ignore_find(const struct ignore *ignore, const struct value *attributes, const char *in,
                  const struct value *labels, struct ignored *ret);
 void ignored_done(struct ignored *ignored);
-
-#endif

@@ -2,8 +2,7 @@
  * What is ignored (ignore.h), of objects and of the sets of fields that managers have (fields.h).
  * Pure functions. What is returned is a reference.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_IGNORED_H
-#define RUNTIMES_KUBERNETES_OBJECTS_IGNORED_H
+#pragma once
 
 #include "runtimes/kubernetes/objects/ignore.h"
 
@@ -31,5 +30,3 @@ const struct ignore_path *ignored_find_inside(const struct ignored *ignored,
 /* "spec.replicas, spec.x": the ignored fields that the set has, for messages; free(). NULL: none.
  */
 char *ignored_name(const struct ignored *ignored, const struct value *fields);
-
-#endif

@@ -25,8 +25,7 @@
  *
  * `entries` is an object's metadata.managedFields, `ours` the name of our manager. Pure functions.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_MANAGERS_H
-#define RUNTIMES_KUBERNETES_OBJECTS_MANAGERS_H
+#pragma once
 
 #include "runtimes/kubernetes/objects/ignored.h"
 
@@ -76,5 +75,3 @@ const struct value *managers_mark(const struct value *taken, const char *ours);
  */
 const struct value *managers_prune(const struct value *applied, const struct value *taken,
                                    const char *ours, const struct managers_taking *taking);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The names by which this runtime is known in Specs, and the labels and annotations that it reads.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_MARKS_H
-#define RUNTIMES_KUBERNETES_OBJECTS_MARKS_H
+#pragma once
 
 #define KUBE_RUNTIME_TYPE "Kubernetes"
 
@@ -22,5 +21,3 @@
 
 /* On a Spec: another value requests a reconcile now. */
 #define KUBE_RECONCILE_ANNOTATION "api.kusion.io/reconcile-requested-at"
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Objects of the API server, as they are compared and shown.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_OBJECT_H
-#define RUNTIMES_KUBERNETES_OBJECTS_OBJECT_H
+#pragma once
 
 #include "engine/runtime.h"
 
@@ -24,5 +23,3 @@ bool kube_object_is_secret(const struct value *object);
 /* runtime_ops.exposure(). A Secret counts as one whatever is in it: it may be refused for values
  * that are no text, and so on. */
 enum runtime_exposure kube_object_exposure(const struct value *written, const char *namespace_name);
-
-#endif

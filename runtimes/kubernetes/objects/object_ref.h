@@ -1,8 +1,7 @@
 /*
  * The name of a Kubernetes object, and its id in a Spec: "apiVersion:Kind[:namespace]:name".
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_OBJECT_REF_H
-#define RUNTIMES_KUBERNETES_OBJECTS_OBJECT_REF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,5 +28,3 @@ bool object_ref_is_definition(const struct object_ref *ref); /* a CustomResource
  * in *ret_length. */
 const char *api_group(const char *api_version, size_t *ret_length);
 bool api_group_is(const char *api_version, const char *group);
-
-#endif

@@ -5,8 +5,7 @@
  * What a container itself wrote (its termination message) is left out: it is the application's
  * data. What the scheduler, the kubelet and the registry say is passed on.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_POD_CAUSE_H
-#define RUNTIMES_KUBERNETES_OBJECTS_POD_CAUSE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ struct pod_cause {
 
 /* False: the Pod is ready, has succeeded, is being deleted, or does not say anything. */
 bool pod_cause(const struct value *pod, struct pod_cause *ret);
-
-#endif

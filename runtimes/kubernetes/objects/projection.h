@@ -20,8 +20,7 @@
  * and metadata that only the server sets. Sensitive values stay so. Pure functions; time is linear
  * in the objects, but for lists with more than MAX_GUESSED items.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_PROJECTION_H
-#define RUNTIMES_KUBERNETES_OBJECTS_PROJECTION_H
+#pragma once
 
 #include "engine/value/value.h"
 
@@ -51,5 +50,3 @@ void projection_expect(const struct value *live, const struct value *was, const 
 
 /* What the live object has of these fields. A reference; NULL: nothing. */
 const struct value *projection_part(const struct value *live, const struct value *fields);
-
-#endif

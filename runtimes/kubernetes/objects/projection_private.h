@@ -2,8 +2,7 @@
  * What the parts of the projection share. For projection.c, projection_items.c, and
  * projection_expect.c.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_PROJECTION_PRIVATE_H
-#define RUNTIMES_KUBERNETES_OBJECTS_PROJECTION_PRIVATE_H
+#pragma once
 
 #include "runtimes/kubernetes/objects/projection.h"
 
@@ -52,5 +51,3 @@ int projection_count_keys(const struct value *item, const struct value *keys);
 /* The item's key fields, and then what is shown of it. */
 const struct value *projection_with_keys(const struct value *item, const struct value *keys,
                                    const struct value *shown);
-
-#endif

@@ -1,6 +1,5 @@
 /* The default order of kinds. */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_RANKS_H
-#define RUNTIMES_KUBERNETES_OBJECTS_RANKS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -8,5 +7,3 @@
 
 /* The place of a kind in the default order; unknown kinds rank with Deployment. */
 uint16_t kind_rank(const struct object_ref *ref);
-
-#endif

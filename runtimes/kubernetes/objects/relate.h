@@ -3,8 +3,7 @@
  * resource in its CustomResourceDefinition. Also the default order of kinds, and the objects that
  * give the Spec's service account its rights, which are deleted last (access.h).
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_RELATE_H
-#define RUNTIMES_KUBERNETES_OBJECTS_RELATE_H
+#pragma once
 
 #include "engine/graph/relations.h"
 #include "engine/runtime.h"
@@ -13,5 +12,3 @@
 int kube_relate(struct runtime *runtime, const struct runtime_scope *scope,
                 const struct runtime_target *targets, size_t n, struct relations *ret,
                 struct error *error);
-
-#endif

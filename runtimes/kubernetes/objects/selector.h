@@ -6,8 +6,7 @@
  * All requirements must hold. As in the API server, `!=` and `notin` hold where there is no such
  * label. Pure functions, without an allocation.
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_SELECTOR_H
-#define RUNTIMES_KUBERNETES_OBJECTS_SELECTOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool selector_matches(const char *selector, const struct value *labels);
 
 /* Whether the text is the pattern, in which each * stands for any characters. */
 bool pattern_matches(const char *pattern, const char *text);
-
-#endif

@@ -11,8 +11,7 @@
  *   argocd.argoproj.io/sync-options: Prune=false, Prune=confirm, Delete=false or Delete=confirm
  *                                            it is not deleted
  */
-#ifndef RUNTIMES_KUBERNETES_OBJECTS_TREATMENT_H
-#define RUNTIMES_KUBERNETES_OBJECTS_TREATMENT_H
+#pragma once
 
 #include "engine/spec/check.h"
 
@@ -38,5 +37,3 @@ bool treatment_reads(const char *key);
 /* Reports values of our own annotations that mean nothing. place: of the object's metadata. */
 void treatment_check(const struct value *attributes, struct check *check,
                      const struct place *place);
-
-#endif

@@ -3,8 +3,7 @@
  * in Events. A list is read in pages, item by item, and ends when enough was seen, so that neither
  * a namespace with many Pods nor one with many Events costs much.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_CAUSE_LOOK_H
-#define RUNTIMES_KUBERNETES_SESSION_CAUSE_LOOK_H
+#pragma once
 
 #include "runtimes/kubernetes/client/list.h"
 #include "runtimes/kubernetes/objects/pod_cause.h"
@@ -35,5 +34,3 @@ enum cause_events { CAUSE_NO_EVENTS, CAUSE_WARNINGS, CAUSE_ALL_EVENTS };
 int cause_look_at_events(struct runtime_session *session, const char *in, const char *uid,
                          enum cause_events which, const struct kube_wait *wait, char *ret,
                          struct error *error);
-
-#endif

@@ -6,8 +6,7 @@
  * cache is counted: the runtime keeps that of its own cluster, and each session keeps that of the
  * cluster of its objects. Thread-safe. No lock is held during requests.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_CLUSTER_CACHE_H
-#define RUNTIMES_KUBERNETES_SESSION_CLUSTER_CACHE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ void cluster_cache_unref(struct cluster_cache *cache);
 
 void kube_forget_accounts(struct cluster_cache *cache);
 void kube_forget_definitions(struct cluster_cache *cache);
-
-#endif

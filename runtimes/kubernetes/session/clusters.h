@@ -8,8 +8,7 @@
  *
  * Thread-safe. No lock is held during requests.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_CLUSTERS_H
-#define RUNTIMES_KUBERNETES_SESSION_CLUSTERS_H
+#pragma once
 
 #include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/cluster.h"
@@ -57,5 +56,3 @@ const char *foreign_cluster_namespace(const struct foreign_cluster *cluster);
  * session is asking. Else the session asks, and then says what that came to. */
 int foreign_cluster_begin(struct foreign_cluster *cluster, struct error *error);
 void foreign_cluster_end(struct foreign_cluster *cluster, const struct error *failure);
-
-#endif

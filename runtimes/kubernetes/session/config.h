@@ -1,8 +1,7 @@
 /*
  * What the Kubernetes runtime is told when it is made.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_CONFIG_H
-#define RUNTIMES_KUBERNETES_SESSION_CONFIG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -24,5 +23,3 @@ struct kube_runtime_config {
 
 /* The command that sets KUBE_RECONCILE_ANNOTATION; free(). NULL: the names are not to be typed. */
 char *kube_reconcile_command(const char *namespace_name, const char *name);
-
-#endif

@@ -2,8 +2,7 @@
  * What a session has to do with the following of its Spec (follow/follow.h): where its objects are,
  * what it is about to read, and what it writes.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_FOLLOWING_H
-#define RUNTIMES_KUBERNETES_SESSION_FOLLOWING_H
+#pragma once
 
 #include "runtimes/kubernetes/session/session.h"
 
@@ -30,5 +29,3 @@ void session_note_values(struct runtime_session *session, const struct kube_ref 
 /* follows_config of a runtime's sessions. */
 void *kube_keep_session(void *session);
 void kube_release_session(void *session);
-
-#endif

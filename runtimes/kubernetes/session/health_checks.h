@@ -10,8 +10,7 @@
  *
  * Thread-safe.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_HEALTH_CHECKS_H
-#define RUNTIMES_KUBERNETES_SESSION_HEALTH_CHECKS_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "runtimes/kubernetes/session/config.h"
@@ -34,5 +33,3 @@ void health_checks_begin(struct health_checks *checks);
 int health_checks_judge(struct health_checks *checks, const char *spec_namespace,
                         const struct value *extensions, const struct value *object,
                         const struct runtime_call *call, struct health *ret, struct error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * a Spec. It is the tenant's: what it may not have is said in client/config.h, and it has to have a
  * CA.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_KUBECONFIG_H
-#define RUNTIMES_KUBERNETES_SESSION_KUBECONFIG_H
+#pragma once
 
 #include "runtimes/kubernetes/client/config.h"
 #include "runtimes/kubernetes/session/session.h"
@@ -13,5 +12,3 @@
  * runtime_scope. ERR_INVALID KubeConfigNotFound, InvalidKubeConfig. ERR_FORBIDDEN AccessDenied. */
 int kubeconfig_read(struct runtime_session *home, const struct value *connection,
                     const struct runtime_call *call, struct kube_config **ret, struct error *error);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * All requests are made here, without a session.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_PLACE_H
-#define RUNTIMES_KUBERNETES_SESSION_PLACE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -33,5 +32,3 @@ int place_find(const struct place_question *question, char **ret, struct error *
 int place_is(const struct place_question *question, const char *recorded, struct error *error);
 
 bool place_is_weak(const char *place);
-
-#endif

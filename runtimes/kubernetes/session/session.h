@@ -8,8 +8,7 @@
  *
  * Thread-safe. The session's lock is not held during requests.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_SESSION_H
-#define RUNTIMES_KUBERNETES_SESSION_SESSION_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -270,5 +269,3 @@ int kube_judge_health(struct runtime_session *session, const struct runtime_targ
                       const struct observation *seen, const struct runtime_call *call,
                       struct health *ret, struct error *error);
 void kube_forget_causes(struct runtime_session *session);
-
-#endif

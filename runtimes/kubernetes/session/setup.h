@@ -1,8 +1,7 @@
 /*
  * The runtime as its sessions know it, without its table of functions.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_SETUP_H
-#define RUNTIMES_KUBERNETES_SESSION_SETUP_H
+#pragma once
 
 #include "runtimes/kubernetes/session/session.h"
 
@@ -10,5 +9,3 @@
 void kube_runtime_init(struct kube_runtime *runtime, const struct kube_runtime_config *config);
 /* After all sessions are closed. */
 void kube_runtime_done(struct kube_runtime *runtime);
-
-#endif

@@ -13,8 +13,7 @@
  *
  * Thread-safe. Callbacks run without a lock of this module.
  */
-#ifndef RUNTIMES_KUBERNETES_SESSION_WATCHES_H
-#define RUNTIMES_KUBERNETES_SESSION_WATCHES_H
+#pragma once
 
 #include "engine/runtime.h"
 
@@ -34,5 +33,3 @@ int kube_subscribe(struct runtime_session *session, const struct runtime_target 
                    struct error *error);
 /* Waits for a callback that is running; must not be called from a callback. */
 void kube_unsubscribe(struct runtime_subscription *subscription);
-
-#endif

@@ -39,8 +39,7 @@
  * A chunk may be left without a head: by a write that went on while another process removed the
  * document. Nobody may ever write that document again, so tidy() looks for such chunks.
  */
-#ifndef RUNTIMES_KUBERNETES_STORE_DOCUMENTS_H
-#define RUNTIMES_KUBERNETES_STORE_DOCUMENTS_H
+#pragma once
 
 #include "engine/store.h"
 #include "runtimes/kubernetes/client/cluster.h"
@@ -68,5 +67,3 @@ struct store *kube_documents_new(const struct kube_documents_config *config);
  * sha256(namespace "/" name); for other kinds it contains the kind: "kusion-plan-…". */
 #define KUBE_DOCUMENT_NAME_SIZE 64
 void kube_document_name(const struct document_name *name, char ret[KUBE_DOCUMENT_NAME_SIZE]);
-
-#endif

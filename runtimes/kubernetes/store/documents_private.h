@@ -1,6 +1,5 @@
 /* Declarations that the files of the store share: documents.h. */
-#ifndef RUNTIMES_KUBERNETES_STORE_DOCUMENTS_PRIVATE_H
-#define RUNTIMES_KUBERNETES_STORE_DOCUMENTS_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -232,5 +231,3 @@ int kube_documents_tidy(struct store *store, const struct store_call *call, stru
 int kube_documents_list(struct store *store, enum document_kind kind, const struct spec_key *spec,
                         store_on_name *fn, void *arg, const struct store_call *call,
                         struct error *error);
-
-#endif

@@ -17,8 +17,7 @@
  *
  * Thread-safe. No lock is held while files are hashed or removed.
  */
-#ifndef RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
-#define RUNTIMES_TERRAFORM_PACKAGE_CACHE_H
+#pragma once
 
 #include "runtimes/terraform/package/staging.h"
 #include "runtimes/terraform/package/writer.h"
@@ -65,5 +64,3 @@ bool cache_fits(struct cache *cache, uint64_t bytes, struct package *const *give
 int cache_keep(struct cache *cache, struct staging *staging, const char *zh,
                const struct package_writer *writer, const char *h1, struct package **ret,
                struct error *error);
-
-#endif

@@ -7,8 +7,7 @@
  * h1 is the SHA-256 of one line for each file, "SHA256  PATH\n", sorted by path. Folders do not
  * count.
  */
-#ifndef RUNTIMES_TERRAFORM_PACKAGE_HASH_H
-#define RUNTIMES_TERRAFORM_PACKAGE_HASH_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -31,5 +30,3 @@ bool package_hash_is_valid(const char *text);
 /* Whether one of the hashes of a list, blanks or commas between them, is that h1 or, if zh is not
  * NULL, that zh (hexadecimal, without "zh:"). A NULL list has none. */
 bool package_hash_is_listed(const char *list, const char *h1, const char *zh);
-
-#endif

@@ -2,8 +2,7 @@
  * The folder on disk that a cache of packages is in (package/cache.h), without what the cache knows
  * of it. Nothing here is locked; threads and operators may do all of it at once.
  */
-#ifndef RUNTIMES_TERRAFORM_PACKAGE_SHELF_H
-#define RUNTIMES_TERRAFORM_PACKAGE_SHELF_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -32,5 +31,3 @@ char *shelf_put_aside(const char *shelf, const char *name);
 
 /* ERR_UNAVAILABLE ProviderCacheFailed. */
 int shelf_failed(const char *shelf, const char *why, struct error *error);
-
-#endif

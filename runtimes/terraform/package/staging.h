@@ -3,8 +3,7 @@
  * files, and one for what is needed meanwhile. A lock on it says that it is somebody's: the next
  * operator removes what nobody has locked.
  */
-#ifndef RUNTIMES_TERRAFORM_PACKAGE_STAGING_H
-#define RUNTIMES_TERRAFORM_PACKAGE_STAGING_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -21,5 +20,3 @@ struct staging {
  * error. */
 int staging_begin(const char *shelf, struct staging *ret, struct error *error);
 void staging_done(struct staging *staging); /* removes what was not kept */
-
-#endif

@@ -2,8 +2,7 @@
  * The files of a package: from an archive (zip), or from a folder. Both are of others, and may
  * change or be made to harm: what is hashed is what was read, once.
  */
-#ifndef RUNTIMES_TERRAFORM_PACKAGE_UNPACK_H
-#define RUNTIMES_TERRAFORM_PACKAGE_UNPACK_H
+#pragma once
 
 #include "runtimes/terraform/package/writer.h"
 
@@ -27,5 +26,3 @@ int package_copy(const char *folder, enum package_links links, struct package_wr
  * terraform-provider-NAME, perhaps with "_…" or "." after it. ERR_INVALID ProviderPackageInvalid:
  * there is none, or more than one. *ret: its path, free(). */
 int package_program(const char *folder, const char *name, char **ret, struct error *error);
-
-#endif

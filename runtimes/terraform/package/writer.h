@@ -9,8 +9,7 @@
  * After an error only package_writer_done() may be called. All errors are ERR_INVALID
  * ProviderPackageInvalid, but for ERR_UNAVAILABLE (the disk).
  */
-#ifndef RUNTIMES_TERRAFORM_PACKAGE_WRITER_H
-#define RUNTIMES_TERRAFORM_PACKAGE_WRITER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -47,5 +46,3 @@ int package_writer_add(struct package_writer *writer, const void *data, size_t l
 int package_writer_end(struct package_writer *writer, struct error *error);
 /* Once, at the end. */
 void package_writer_finish(struct package_writer *writer, char ret[PACKAGE_H1_SIZE]);
-
-#endif

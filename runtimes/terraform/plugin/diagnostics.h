@@ -4,8 +4,7 @@
  * Each is one line, "attributes.rules[2]: Bad rule: why", and is told once. The details of a
  * provider may have pages: what is left out is said.
  */
-#ifndef RUNTIMES_TERRAFORM_PLUGIN_DIAGNOSTICS_H
-#define RUNTIMES_TERRAFORM_PLUGIN_DIAGNOSTICS_H
+#pragma once
 
 #include "engine/value/path.h"
 #include "runtimes/terraform/plugin/plugin.h"
@@ -43,5 +42,3 @@ int plugin_ask(const struct plugin_asking *asking, enum plugin_method method,
 
 /* Adds the steps of a path. */
 void diagnostics_add_path(struct path *to, const Tfplugin__Path *path);
-
-#endif

@@ -9,8 +9,7 @@
  * operator is. So the folder of an operator has a file that is locked as long as the operator
  * lives; the next operator removes folders whose lock is free.
  */
-#ifndef RUNTIMES_TERRAFORM_PLUGIN_FOLDER_H
-#define RUNTIMES_TERRAFORM_PLUGIN_FOLDER_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -28,5 +27,3 @@ int folder_make(const char *parent, char **ret, struct error *error);
  * Symbolic links are not followed. Accepts NULL. */
 void folder_remove(char *path);
 DEFINE_CLEANUP(char *, folder_remove)
-
-#endif

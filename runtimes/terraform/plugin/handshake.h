@@ -5,8 +5,7 @@
  *
  * With a certificate, it speaks TLS with that one. Providers made in Python have it always.
  */
-#ifndef RUNTIMES_TERRAFORM_PLUGIN_HANDSHAKE_H
-#define RUNTIMES_TERRAFORM_PLUGIN_HANDSHAKE_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -21,5 +20,3 @@ struct handshake {
 int handshake_read(const char *line, const char *folder, struct handshake *ret,
                    struct error *error);
 void handshake_done(struct handshake *handshake); /* accepts one that is all zeroes */
-
-#endif

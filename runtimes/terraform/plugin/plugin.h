@@ -13,8 +13,7 @@
  *
  * A plugin is thread-safe. It is freed when no call is in flight.
  */
-#ifndef RUNTIMES_TERRAFORM_PLUGIN_PLUGIN_H
-#define RUNTIMES_TERRAFORM_PLUGIN_PLUGIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -112,5 +111,3 @@ static inline void message_free_p(void *message)
     protobuf_c_message_free_unpacked(*(ProtobufCMessage **)message, NULL);
 }
 #define _cleanup_message_ _cleanup_(message_free_p)
-
-#endif

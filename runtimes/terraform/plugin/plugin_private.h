@@ -1,8 +1,7 @@
 /*
  * The parts of a plugin.
  */
-#ifndef RUNTIMES_TERRAFORM_PLUGIN_PLUGIN_PRIVATE_H
-#define RUNTIMES_TERRAFORM_PLUGIN_PLUGIN_PRIVATE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -19,5 +18,3 @@ struct plugin {
     atomic_bool is_stuck;       /* plugin_is_stuck() */
     atomic_bool is_too_large;   /* plugin_kill_for_memory() */
 };
-
-#endif

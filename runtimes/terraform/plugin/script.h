@@ -7,8 +7,7 @@
  * The kernel would look for a relative path in the folder where the process works. So the
  * interpreter is started by us.
  */
-#ifndef RUNTIMES_TERRAFORM_PLUGIN_SCRIPT_H
-#define RUNTIMES_TERRAFORM_PLUGIN_SCRIPT_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -23,5 +22,3 @@ void script_command_done(struct script_command *command);
 
 /* program: an absolute path. ERR_INVALID: it cannot be read, or its first line is none of these. */
 int script_command(const char *program, struct script_command *ret, struct error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * A copy of a value of a block in which some attributes are replaced.
  */
-#ifndef RUNTIMES_TERRAFORM_SCHEMA_REBUILD_H
-#define RUNTIMES_TERRAFORM_SCHEMA_REBUILD_H
+#pragma once
 
 #include "runtimes/terraform/schema/schema.h"
 
@@ -18,5 +17,3 @@ struct tf_rebuilding {
 /* A reference; NULL: a bound of limits.h was passed. */
 const struct value *tf_rebuild(const struct tf_block *block, const struct value *value,
                                const struct tf_rebuilding *how);
-
-#endif

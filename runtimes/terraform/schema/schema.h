@@ -7,8 +7,7 @@
  *
  * Schemas are immutable, reference-counted, and used by several threads at once.
  */
-#ifndef RUNTIMES_TERRAFORM_SCHEMA_SCHEMA_H
-#define RUNTIMES_TERRAFORM_SCHEMA_SCHEMA_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -114,5 +113,3 @@ int tf_check_planned(const struct tf_block *block, const struct value *prior,
 /* Where a planned value was known, it is so. The same errors. */
 int tf_check_applied(const struct tf_block *block, const struct value *planned,
                      const struct value *actual, struct error *error);
-
-#endif

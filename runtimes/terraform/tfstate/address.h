@@ -3,8 +3,7 @@
  *
  *   random_password.db    random_password.db[0]    module.a["x"].module.b.random_password.db["k"]
  */
-#ifndef RUNTIMES_TERRAFORM_TFSTATE_ADDRESS_H
-#define RUNTIMES_TERRAFORM_TFSTATE_ADDRESS_H
+#pragma once
 
 #include "engine/base/error.h"
 #include "engine/value/value.h"
@@ -30,5 +29,3 @@ bool tf_address_equal(const struct tf_address *a, const struct tf_address *b);
 /* free(). The second without the keys, which is what dependencies name. */
 char *tf_address_text(const struct tf_address *address);
 char *tf_address_config(const struct tf_address *address);
-
-#endif

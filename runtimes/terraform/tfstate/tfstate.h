@@ -11,8 +11,7 @@
  * Everything in a state file may be secret, but for its addresses. So messages have addresses,
  * places and versions, and nothing else of it.
  */
-#ifndef RUNTIMES_TERRAFORM_TFSTATE_TFSTATE_H
-#define RUNTIMES_TERRAFORM_TFSTATE_TFSTATE_H
+#pragma once
 
 #include "engine/runtime.h"
 
@@ -36,5 +35,3 @@ int tfstate_find(struct runtime *runtime, const char *text, size_t length,
 /* The file of these records (runtime_foreign.write). */
 int tfstate_write(struct runtime *runtime, const struct record *const *records, size_t n,
                   const struct runtime_mark *mark, struct buf *ret, struct error *error);
-
-#endif

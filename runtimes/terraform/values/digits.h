@@ -1,8 +1,7 @@
 /*
  * Numbers as Terraform writes them into strings: digits without an exponent.
  */
-#ifndef RUNTIMES_TERRAFORM_VALUES_DIGITS_H
-#define RUNTIMES_TERRAFORM_VALUES_DIGITS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -11,5 +10,3 @@
 /* 1e3 becomes 1000. False: the number (in JSON's syntax) has more than LIMIT_NUMBER_BYTES digits
  * before its point, or zeros after it. */
 bool tf_add_digits(struct buf *to, const char *number);
-
-#endif

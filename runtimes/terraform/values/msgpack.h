@@ -6,8 +6,7 @@
  * bytes is an error, and a value is read by the type that is expected, never into a tree of its
  * own. This is why no library is used: they build the tree first.
  */
-#ifndef RUNTIMES_TERRAFORM_VALUES_MSGPACK_H
-#define RUNTIMES_TERRAFORM_VALUES_MSGPACK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,5 +58,3 @@ struct msgpack_reader {
 
 /* The next item; of an array and a map its header alone. False: the bytes are no msgpack. */
 bool msgpack_read(struct msgpack_reader *reader, struct msgpack_item *ret);
-
-#endif

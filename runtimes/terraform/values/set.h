@@ -3,8 +3,7 @@
  * numbers, else by a text of them. Providers may depend on it: a plan of the framework compares the
  * first element with the first one that there was, and so on.
  */
-#ifndef RUNTIMES_TERRAFORM_VALUES_SET_H
-#define RUNTIMES_TERRAFORM_VALUES_SET_H
+#pragma once
 
 #include "engine/base/buf.h"
 #include "runtimes/terraform/values/type.h"
@@ -27,5 +26,3 @@ struct tf_element *tf_set_add(struct tf_set *set, const struct value *element);
 void tf_set_sort(struct tf_set *set);
 /* Sorts, and adds all elements to the array that is open. */
 void tf_set_put(struct tf_set *set, struct value_builder *b);
-
-#endif

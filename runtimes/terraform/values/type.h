@@ -6,8 +6,7 @@
  * Types are immutable and live in an arena, most often that of a schema. "dynamic" is the type of a
  * value that brings its own type along.
  */
-#ifndef RUNTIMES_TERRAFORM_VALUES_TYPE_H
-#define RUNTIMES_TERRAFORM_VALUES_TYPE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -79,5 +78,3 @@ bool tf_type_is_open(const struct tf_type *type, const struct value *value,
                      const struct value *written, const struct tf_typing *typing);
 /* "a list of strings", for messages: adds to the buffer. */
 void tf_type_describe(struct buf *to, const struct tf_type *type);
-
-#endif

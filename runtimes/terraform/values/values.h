@@ -9,8 +9,7 @@
  * (set.h), and so is a normalised one, so that equal sets are equal values. The sensitive bit is
  * kept by conversion, and is not part of msgpack.
  */
-#ifndef RUNTIMES_TERRAFORM_VALUES_VALUES_H
-#define RUNTIMES_TERRAFORM_VALUES_VALUES_H
+#pragma once
 
 #include "engine/value/path.h"
 #include "runtimes/terraform/values/type.h"
@@ -50,5 +49,3 @@ int tf_reorder(struct buf *bytes, const struct tf_type *type, struct error *erro
 /* The same value, of the type: each set in order, and each of its elements once. ERR_TOO_LARGE. */
 int tf_normalise(const struct value *value, const struct tf_type *type, const struct value **ret,
                  struct error *error);
-
-#endif

@@ -8,8 +8,7 @@
  * answer: ERR_UNAVAILABLE. An answer to a request for an object is that object, as of the client:
  * else ERR_UNAVAILABLE, too. No thread but the fuzzer's.
  */
-#ifndef TEST_FUZZ_ANSWERS_ANSWERS_H
-#define TEST_FUZZ_ANSWERS_ANSWERS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -27,5 +26,3 @@ size_t answers_given(void);
 /* A clock that stands still: ms, of both times. */
 extern int64_t answers_now;
 extern const struct clock_source answers_clock;
-
-#endif

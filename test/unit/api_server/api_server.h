@@ -19,8 +19,7 @@
  * Thread-safe. What the test itself asks and changes here, no rule applies to, and it is not
  * counted.
  */
-#ifndef TEST_UNIT_API_SERVER_API_SERVER_H
-#define TEST_UNIT_API_SERVER_API_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -138,5 +137,3 @@ char *api_server_write_summary(struct api_server *server);
 unsigned api_server_count(struct api_server *server, const char *verb, const char *path);
 /* All requests, a line each: verb, path, user, status; free(). */
 char *api_server_log(struct api_server *server);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the parts of the API server in memory share. Everything here needs its lock, unless said. */
-#ifndef TEST_UNIT_API_SERVER_PRIVATE_H
-#define TEST_UNIT_API_SERVER_PRIVATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdint.h>
@@ -225,5 +224,3 @@ struct api_server {
 /* Sends events until the watch ends; takes and gives back the lock by itself. */
 void api_watch_serve(struct call *call, int fd);
 bool api_send_all(int fd, const char *data, size_t length);
-
-#endif

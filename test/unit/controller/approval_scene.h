@@ -1,6 +1,5 @@
 /* Plans that wait for approval, in a scene: what several suites do with them. */
-#ifndef TEST_UNIT_CONTROLLER_APPROVAL_SCENE_H
-#define TEST_UNIT_CONTROLLER_APPROVAL_SCENE_H
+#pragma once
 
 #include "test/unit/controller/scene.h"
 
@@ -17,5 +16,3 @@ void approval_give(struct scene *scene, unsigned revision);
 
 /* Begins a scene with a Spec "web" of the ConfigMap "a" with data.x 1. Revision 1 is Ready. */
 void approval_begin(struct scene *scene, const char *fields);
-
-#endif

@@ -6,8 +6,7 @@
  * The Namespaces "team" (with ServiceAccount "default") and "kusion-system" are there. With
  * KUSION_TEST_LOG=1 the program's log goes to stderr.
  */
-#ifndef TEST_UNIT_CONTROLLER_SCENE_H
-#define TEST_UNIT_CONTROLLER_SCENE_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -122,5 +121,3 @@ void scene_expect_data(struct scene *scene, const char *name, const char *x);
         EXPECT_STR(summary_, summary, "writes");                    \
         free(summary_);                                             \
     } while (0)
-
-#endif

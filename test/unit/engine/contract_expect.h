@@ -2,8 +2,7 @@
  * What the scenarios of both contracts (store_contract.h, history_contract.h) check. The note of a
  * failure begins with the scenario's name.
  */
-#ifndef TEST_UNIT_ENGINE_CONTRACT_EXPECT_H
-#define TEST_UNIT_ENGINE_CONTRACT_EXPECT_H
+#pragma once
 
 #include "engine/base/error.h"
 
@@ -11,5 +10,3 @@
 void contract_expect_code(const char *scenario, const struct error *error, int actual, int expected,
                           const char *what);
 void contract_expect(const char *scenario, bool holds, const char *what);
-
-#endif

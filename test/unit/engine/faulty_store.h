@@ -9,8 +9,7 @@
  * Thread-safe; callbacks are called without a lock. Calls that the other store would refuse (by the
  * permit, the cancel, the mode) are none of those that are asked about.
  */
-#ifndef TEST_UNIT_ENGINE_FAULTY_STORE_H
-#define TEST_UNIT_ENGINE_FAULTY_STORE_H
+#pragma once
 
 #include "engine/base/cleanup.h"
 #include "engine/store.h"
@@ -49,5 +48,3 @@ struct faulty_event {
 typedef enum store_fault store_on_call(void *arg, const struct faulty_event *event);
 /* Asked before and after each read and change; NULL: no one. */
 void store_faults_watch(struct store_faults *faults, store_on_call *fn, void *arg);
-
-#endif

@@ -6,8 +6,7 @@
  *
  * Each scenario has a Spec of its own, so that all may run over one medium.
  */
-#ifndef TEST_UNIT_ENGINE_HISTORY_CONTRACT_H
-#define TEST_UNIT_ENGINE_HISTORY_CONTRACT_H
+#pragma once
 
 #include "engine/release/history.h"
 
@@ -24,5 +23,3 @@ void history_contract_check(const struct history_fixture *fixture);
 
 /* The same of a history of documents in this store. */
 void history_contract_check_store(struct store *store);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The files history_contract_*.c have the scenarios, each file those of one subject.
  */
-#ifndef TEST_UNIT_ENGINE_HISTORY_SCENE_H
-#define TEST_UNIT_ENGINE_HISTORY_SCENE_H
+#pragma once
 
 #include "test/unit/engine/contract_expect.h"
 #include "test/unit/engine/history_contract.h"
@@ -77,5 +76,3 @@ void history_scene_expect_record(struct history_scene *scene, const struct relea
 void history_scene_expect_kept(struct history_scene *scene, int64_t revision,
                                enum release_phase phase, const char *what);
 void history_scene_expect_none(struct history_scene *scene, int64_t revision, const char *what);
-
-#endif

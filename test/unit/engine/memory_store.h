@@ -6,8 +6,7 @@
  *
  * Thread-safe.
  */
-#ifndef TEST_UNIT_ENGINE_MEMORY_STORE_H
-#define TEST_UNIT_ENGINE_MEMORY_STORE_H
+#pragma once
 
 #include "engine/store.h"
 
@@ -41,5 +40,3 @@ enum memory_call { MEMORY_READ, MEMORY_WRITE, MEMORY_APPEND, MEMORY_REMOVE, MEMO
 /* How many calls of a kind succeeded, or happened although they failed. */
 size_t memory_count(struct memory_medium *medium, enum memory_call call);
 size_t memory_documents(struct memory_medium *medium); /* how many there are */
-
-#endif

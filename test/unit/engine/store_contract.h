@@ -6,8 +6,7 @@
  *
  * Each scenario has a Spec of its own, so that all may run over one medium.
  */
-#ifndef TEST_UNIT_ENGINE_STORE_CONTRACT_H
-#define TEST_UNIT_ENGINE_STORE_CONTRACT_H
+#pragma once
 
 #include "engine/store.h"
 
@@ -27,5 +26,3 @@ struct store_fixture {
 };
 
 void store_contract_check(const struct store_fixture *fixture);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The files store_contract_*.c have the scenarios, each file those of one subject.
  */
-#ifndef TEST_UNIT_ENGINE_STORE_SCENE_H
-#define TEST_UNIT_ENGINE_STORE_SCENE_H
+#pragma once
 
 #include <string.h>
 
@@ -81,5 +80,3 @@ void store_scene_expect_read(struct store_scene *scene, struct store_file *file,
 void store_scene_expect_kept(struct store_scene *scene, const char *open, const char *secret,
                              const char *const *entries, const char *what);
 void store_scene_expect_none(struct store_scene *scene, const char *what);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * An output whose text is read back: what a command prints, for tests.
  */
-#ifndef TEST_UNIT_CLI_FRAME_CAPTURED_H
-#define TEST_UNIT_CLI_FRAME_CAPTURED_H
+#pragma once
 
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -36,5 +35,3 @@ static inline char *captured_take(struct captured *captured)
     close(captured->fd);
     return text;
 }
-
-#endif

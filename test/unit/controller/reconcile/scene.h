@@ -1,7 +1,6 @@
 /* What the steps of reconciles work with, for tests: a scripted API server, another that takes the
  * events, a clock that stands. */
-#ifndef TEST_UNIT_CONTROLLER_RECONCILE_SCENE_H
-#define TEST_UNIT_CONTROLLER_RECONCILE_SCENE_H
+#pragma once
 
 #include "controller/reconcile/context.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
@@ -37,5 +36,3 @@ const struct value *scene_value(const char *text);
 const struct value *scene_body(struct scene *scene, size_t n);
 /* Event n, from 0, of those that were emitted; NULL: there was none. None is sent after this. */
 const struct value *scene_event(struct scene *scene, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * An executor under a clock that a test moves, and tasks that do as they are
  * told: so many pieces of work, held where a test wants to look.
  */
-#ifndef TEST_UNIT_ENGINE_EXECUTOR_STAGE_H
-#define TEST_UNIT_ENGINE_EXECUTOR_STAGE_H
+#pragma once
 
 #include <unistd.h>
 
@@ -65,5 +64,3 @@ const char *stage_log(struct stage *stage);
             usleep(200);                                    \
         EXPECT(condition, note);                            \
     } while (0)
-
-#endif

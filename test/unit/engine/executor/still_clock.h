@@ -2,8 +2,7 @@
  * Time that stands still until a test moves it. Nobody wakes early: a thread
  * that waits is woken by its condition, or by the time that it waits for.
  */
-#ifndef TEST_UNIT_ENGINE_EXECUTOR_STILL_CLOCK_H
-#define TEST_UNIT_ENGINE_EXECUTOR_STILL_CLOCK_H
+#pragma once
 
 #include "engine/threads/clock.h"
 
@@ -21,5 +20,3 @@ void still_clock_init(struct still_clock *clock, int64_t now);
 void still_clock_done(struct still_clock *clock);
 void still_clock_advance(struct still_clock *clock, int64_t ms);
 unsigned still_clock_waiters(struct still_clock *clock); /* threads that wait */
-
-#endif

@@ -3,8 +3,7 @@
  * nobody was told. What nobody knows of is taken away there, and its mark leaves State. No process
  * runs meanwhile.
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_DOUBT_H
-#define TEST_UNIT_ENGINE_OPERATION_DOUBT_H
+#pragma once
 
 #include "test/unit/engine/operation/stage.h"
 
@@ -13,5 +12,3 @@ bool doubt_is_left(struct stage *stage);
 unsigned doubt_clear(struct stage *stage);
 /* How many other things of a Spec may be made while one is in doubt. */
 unsigned doubt_most_others(const char *spec);
-
-#endif

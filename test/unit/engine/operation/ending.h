@@ -2,8 +2,7 @@
  * How an operation ends: the world, State, and what was made on the way. So that one which was
  * disturbed can be compared with one that was not.
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_ENDING_H
-#define TEST_UNIT_ENGINE_OPERATION_ENDING_H
+#pragma once
 
 #include "test/unit/engine/operation/stage.h"
 
@@ -17,5 +16,3 @@ struct ending ending_of(struct stage *stage);
 /* cleared: things whose creation was in doubt, and that a person took away (doubt.h). */
 void ending_expect(struct stage *stage, const struct ending *ending, unsigned cleared,
                    const char *note);
-
-#endif

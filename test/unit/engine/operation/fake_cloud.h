@@ -16,8 +16,7 @@
  * What it does goes into the world's log as "create d", "update d", "delete d". Faults are set for
  * a name and stay until they are set anew. It checks what it is given, and how: fake_world_lie().
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_FAKE_CLOUD_H
-#define TEST_UNIT_ENGINE_OPERATION_FAKE_CLOUD_H
+#pragma once
 
 #include "engine/runtime.h"
 #include "test/unit/engine/operation/fake_world.h"
@@ -130,5 +129,3 @@ struct fake_thing *fake_cloud_by_id(const struct fake_cloud *cloud, const char *
 struct fake_thing *fake_cloud_add(struct fake_cloud *cloud, const char *name,
                                   const struct value *attributes);
 void fake_cloud_remove(struct fake_cloud *cloud, struct fake_thing *thing);
-
-#endif

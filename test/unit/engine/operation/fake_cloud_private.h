@@ -2,8 +2,7 @@
  * Shared by fake_cloud_ops.c and fake_cloud_plan.c. Not to be included beside fake_objects.h, which
  * has a session of its own. All with the world's lock held.
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_FAKE_CLOUD_PRIVATE_H
-#define TEST_UNIT_ENGINE_OPERATION_FAKE_CLOUD_PRIVATE_H
+#pragma once
 
 #include "test/unit/engine/operation/fake_cloud.h"
 
@@ -40,5 +39,3 @@ int fake_cloud_look_at(struct fake_cloud *cloud, const struct runtime_target *ta
 int fake_cloud_plan(struct runtime_session *session, const struct runtime_target *target,
                     const struct observation *hint, const struct runtime_call *call,
                     struct runtime_step **ret, struct error *error);
-
-#endif

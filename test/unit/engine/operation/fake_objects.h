@@ -11,8 +11,7 @@
  *
  * It checks what it is given, and how: see fake_world_lie().
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_FAKE_OBJECTS_H
-#define TEST_UNIT_ENGINE_OPERATION_FAKE_OBJECTS_H
+#pragma once
 
 #include "engine/graph/relations.h"
 #include "engine/runtime.h"
@@ -193,5 +192,3 @@ int fake_objects_plan(struct runtime_session *session, const struct runtime_targ
 int fake_objects_relate(struct runtime *runtime, const struct runtime_scope *scope,
                         const struct runtime_target *targets, size_t n, struct relations *ret,
                         struct error *error);
-
-#endif

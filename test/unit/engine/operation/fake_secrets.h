@@ -1,8 +1,7 @@
 /*
  * A secret store in memory: ref://NAME/x is the value of that name.
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_FAKE_SECRETS_H
-#define TEST_UNIT_ENGINE_OPERATION_FAKE_SECRETS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -21,5 +20,3 @@ struct fake_secrets {
 
 /* It goes on to be the test's. */
 struct secret_source *fake_secrets_source(struct fake_secrets *secrets);
-
-#endif

@@ -6,8 +6,7 @@
  * one that is being created, a tainted one, a deposed one), "remove State", "tell" and "untell"
  * (an outcome that could not be recorded). A save whose answer is lost is "lose".
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_FAKE_STORE_H
-#define TEST_UNIT_ENGINE_OPERATION_FAKE_STORE_H
+#pragma once
 
 #include "engine/state/state.h"
 #include "engine/store.h"
@@ -50,5 +49,3 @@ void fake_store_damage(struct fake_store *store);
 char *fake_store_open_text(const struct fake_store *store);
 /* The same with the parts that may not be seen. */
 char *fake_store_whole_text(const struct fake_store *store);
-
-#endif

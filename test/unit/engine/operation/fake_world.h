@@ -10,8 +10,7 @@
  * goes on by PACE whenever nothing happens for a real millisecond, for several; or it stands, until
  * the test moves it.
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_FAKE_WORLD_H
-#define TEST_UNIT_ENGINE_OPERATION_FAKE_WORLD_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -75,5 +74,3 @@ void fake_world_return(struct fake_world *world, const char *id);
 
 /* "web" of "v1:ConfigMap:team:web": what logs and tables call a resource. */
 const char *short_name(const char *id);
-
-#endif

@@ -23,8 +23,7 @@
  * one: all that it leaves is in the world and the store. After each step of one it is checked that
  * State names all that we made.
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_STAGE_H
-#define TEST_UNIT_ENGINE_OPERATION_STAGE_H
+#pragma once
 
 #include "engine/operation/operation.h"
 #include "test/unit/engine/operation/fake_cloud.h"
@@ -139,5 +138,3 @@ size_t run_count_ended(const struct run *run);
 size_t run_count_waiting(const struct run *run);
 /* Shows what came of it; the code. */
 int run_end(struct run *run);
-
-#endif

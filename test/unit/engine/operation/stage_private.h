@@ -3,8 +3,7 @@
  * operation, step by step), stage_text.c (the outcome as text), stage_truth.c (State names all that
  * we made). stage_spec.c, which reads Specs, needs none of this.
  */
-#ifndef TEST_UNIT_ENGINE_OPERATION_STAGE_PRIVATE_H
-#define TEST_UNIT_ENGINE_OPERATION_STAGE_PRIVATE_H
+#pragma once
 
 #include "test/unit/engine/operation/stage.h"
 
@@ -20,5 +19,3 @@ void stage_texts_reset(struct stage *stage);
 /* These add to the texts. */
 void stage_show_plan(struct stage *stage, const struct plan *plan);
 void stage_show_results(struct stage *stage, const struct operation_results *results);
-
-#endif

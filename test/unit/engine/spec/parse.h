@@ -1,8 +1,7 @@
 /*
  * A Spec from JSON, and what is wrong with it as text.
  */
-#ifndef TEST_UNIT_ENGINE_SPEC_PARSE_H
-#define TEST_UNIT_ENGINE_SPEC_PARSE_H
+#pragma once
 
 #include "engine/spec/spec.h"
 
@@ -24,5 +23,3 @@ struct parse_row {
     const char *json, *problems; /* "" : none */
 };
 void expect_problems(const struct parse_row *rows, size_t n_rows);
-
-#endif

@@ -1,6 +1,5 @@
 /* Records and States for tests. */
-#ifndef TEST_UNIT_ENGINE_STATE_RECORDS_H
-#define TEST_UNIT_ENGINE_STATE_RECORDS_H
+#pragma once
 
 #include "engine/state/state.h"
 
@@ -22,5 +21,3 @@ struct state *empty_state(void); /* of team/web, revision 7, … */
 
 /* Fails unless they have the same head and the same records in the same order. */
 void expect_same_state(struct state *a, struct state *b, const char *note);
-
-#endif

@@ -3,8 +3,7 @@
  * (who waits moves it on), a permit that can be withdrawn. A process is a
  * store with ledgers of its own; there may be several over one medium.
  */
-#ifndef TEST_UNIT_ENGINE_STATE_STAGE_H
-#define TEST_UNIT_ENGINE_STATE_STAGE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -60,5 +59,3 @@ int64_t stored_number(struct stage *stage, const char *id);
 /* What is stored; NULL: nothing. */
 struct state *stored_state(struct stage *stage);
 size_t writes(struct stage *stage);
-
-#endif

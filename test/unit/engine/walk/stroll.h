@@ -4,8 +4,7 @@
  * second, slow implementation of the rules in walk.h goes along, and every
  * answer of the walk is compared with it.
  */
-#ifndef TEST_UNIT_ENGINE_WALK_STROLL_H
-#define TEST_UNIT_ENGINE_WALK_STROLL_H
+#pragma once
 
 #include "engine/walk/walk.h"
 
@@ -68,5 +67,3 @@ void stroll_stop(struct stroll *stroll, bool time_is_up);
 
 /* "0 2 1 0": nodes, as their visits began. */
 const char *stroll_order(const struct stroll *stroll);
-
-#endif

@@ -2,8 +2,7 @@
  * A server on loopback that gives the answers of a table, one for each request, in their order, and
  * keeps what it was asked: for what real servers rarely say.
  */
-#ifndef TEST_UNIT_RUNTIMES_CHAIN_ANSWERS_H
-#define TEST_UNIT_RUNTIMES_CHAIN_ANSWERS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ int answers_port(const struct answers *answers);
 /* Head and body of the nth request (from 0), "" if there were not so many. */
 const char *answers_request(struct answers *answers, size_t nth);
 size_t answers_count(struct answers *answers);
-
-#endif

@@ -3,8 +3,7 @@
  * it with a number of its own added. In the end, the document has each number that was
  * acknowledged, none that was refused, and none twice.
  */
-#ifndef TEST_UNIT_RUNTIMES_CHAIN_CHAIN_RACES_H
-#define TEST_UNIT_RUNTIMES_CHAIN_CHAIN_RACES_H
+#pragma once
 
 #include "test/unit/runtimes/chain/chain_server.h"
 
@@ -22,5 +21,3 @@ void chain_races_run_cut(struct chain_server *server, unsigned writes);
 /* Two processes whose creates and deletes are sent twice, are not answered, or come later than
  * their answer. */
 void chain_races_run_faulty(struct chain_server *server, unsigned writes);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * Contracts over a real server of objects, whose place an environment's variable has.
  */
-#ifndef TEST_UNIT_RUNTIMES_CHAIN_CHAIN_SERVER_H
-#define TEST_UNIT_RUNTIMES_CHAIN_CHAIN_SERVER_H
+#pragma once
 
 #include "runtimes/chain/objects.h"
 
@@ -41,5 +40,3 @@ void chain_server_check_expiry(struct chain_server *server, const char *folder);
  * of the first two; NULL: without the second. */
 void chain_server_check_disk(struct chain_server *server, const char *path, const char *folder,
                              const char *full, const char *refused);
-
-#endif

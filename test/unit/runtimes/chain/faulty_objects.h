@@ -3,12 +3,9 @@
  * chance: it sends a create or a delete twice and gives the first answer or the second; it loses
  * the answer; or it says that there is none, and delivers the request later.
  */
-#ifndef TEST_UNIT_RUNTIMES_CHAIN_FAULTY_OBJECTS_H
-#define TEST_UNIT_RUNTIMES_CHAIN_FAULTY_OBJECTS_H
+#pragma once
 
 #include "runtimes/chain/objects.h"
 
 /* Takes over the objects. What is late comes before free() at the latest. Not thread-safe. */
 struct objects *faulty_objects_new(struct objects *below, unsigned seed);
-
-#endif

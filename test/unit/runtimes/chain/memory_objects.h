@@ -6,8 +6,7 @@
  *
  * Thread-safe. The callback is called without a lock.
  */
-#ifndef TEST_UNIT_RUNTIMES_CHAIN_MEMORY_OBJECTS_H
-#define TEST_UNIT_RUNTIMES_CHAIN_MEMORY_OBJECTS_H
+#pragma once
 
 #include "runtimes/chain/objects.h"
 
@@ -49,5 +48,3 @@ const char *memory_objects_key(struct memory_objects_medium *medium, size_t nth)
 /* The bytes of the object; borrowed until it is deleted. NULL: there is none. A test may change
  * them. */
 struct buf *memory_objects_bytes(struct memory_objects_medium *medium, const char *key);
-
-#endif

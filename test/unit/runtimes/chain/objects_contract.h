@@ -2,8 +2,7 @@
  * The contract that every table of objects keeps (runtimes/chain/objects.h), as scenarios that each
  * runs in a test of its own. Each has keys of its own, so that all may run over one medium.
  */
-#ifndef TEST_UNIT_RUNTIMES_CHAIN_OBJECTS_CONTRACT_H
-#define TEST_UNIT_RUNTIMES_CHAIN_OBJECTS_CONTRACT_H
+#pragma once
 
 #include "runtimes/chain/objects.h"
 
@@ -17,5 +16,3 @@ struct objects_fixture {
 void objects_contract_check(const struct objects_fixture *fixture);
 
 void objects_free_p(struct objects **objects);
-
-#endif

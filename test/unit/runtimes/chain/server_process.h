@@ -2,8 +2,7 @@
  * A server of hack/stores, as its process can be killed and started again: its arguments, its
  * environment and its user are those that it has.
  */
-#ifndef TEST_UNIT_RUNTIMES_CHAIN_SERVER_PROCESS_H
-#define TEST_UNIT_RUNTIMES_CHAIN_SERVER_PROCESS_H
+#pragma once
 
 #include <sys/types.h>
 
@@ -19,5 +18,3 @@ struct server_process {
 void server_process_find(const char *folder, struct server_process *ret);
 /* Kills its whole group, and starts it again. */
 void server_process_restart(struct server_process *process);
-
-#endif

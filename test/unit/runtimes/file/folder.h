@@ -1,6 +1,5 @@
 /* A folder of a test, with what a store keeps in it. */
-#ifndef TEST_UNIT_RUNTIMES_FILE_FOLDER_H
-#define TEST_UNIT_RUNTIMES_FILE_FOLDER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@ size_t folder_count(const char *path); /* files and folders in it, at any depth 
 
 /* The file below the path whose name begins and ends so, "state." and ".open"; free(), or NULL. */
 char *folder_find(const char *path, const char *prefix, const char *suffix);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * A loop, a client, and the server they talk to.
  */
-#ifndef TEST_UNIT_RUNTIMES_IO_HTTP_FIXTURE_H
-#define TEST_UNIT_RUNTIMES_IO_HTTP_FIXTURE_H
+#pragma once
 
 #include "runtimes/io/clock.h"
 #include "runtimes/io/http.h"
@@ -36,5 +35,3 @@ void background_start(struct background *background, struct http_client *client,
                       const struct http_request *request);
 int background_wait(struct background *background);
 void background_done(struct background *background);
-
-#endif

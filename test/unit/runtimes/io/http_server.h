@@ -2,8 +2,7 @@
  * A small HTTP/1.1 server for the tests: a thread for each connection, and an
  * answer for each path, good or broken (http_server.c has the table).
  */
-#ifndef TEST_UNIT_RUNTIMES_IO_HTTP_SERVER_H
-#define TEST_UNIT_RUNTIMES_IO_HTTP_SERVER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ unsigned http_server_requests(struct http_server *server);
 int http_server_await(struct http_server *server, unsigned requests);
 /* Lets all requests of /hold be answered, those to come as well. */
 void http_server_release(struct http_server *server);
-
-#endif

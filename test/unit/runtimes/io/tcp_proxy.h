@@ -2,8 +2,7 @@
  * Passes TCP connections on to a port of loopback, until they are broken on
  * purpose: for what happens when a real server's connections break.
  */
-#ifndef TEST_UNIT_RUNTIMES_IO_TCP_PROXY_H
-#define TEST_UNIT_RUNTIMES_IO_TCP_PROXY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ int tcp_proxy_port(const struct tcp_proxy *proxy);
 void tcp_proxy_break(struct tcp_proxy *proxy);
 /* Connections that were ever taken. */
 size_t tcp_proxy_count(const struct tcp_proxy *proxy);
-
-#endif

@@ -1,6 +1,5 @@
 /* One document of a store that is tested, open to write, and what tests do with it. */
-#ifndef TEST_UNIT_RUNTIMES_POSTGRES_DESK_H
-#define TEST_UNIT_RUNTIMES_POSTGRES_DESK_H
+#pragma once
 
 #include "engine/store.h"
 
@@ -26,5 +25,3 @@ int desk_read(struct desk *desk, char **ret);
 int desk_read_in(struct store *store, char **ret, struct error *error);
 /* The same by a store of its own, which it frees. */
 int desk_read_by(struct store *store, char **ret, struct error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * counted in chunks: what one read of its socket gives. On a connection that is up, the first chunk
  * of a change is BEGIN with the statement, the second is COMMIT.
  */
-#ifndef TEST_UNIT_RUNTIMES_POSTGRES_PROXY_H
-#define TEST_UNIT_RUNTIMES_POSTGRES_PROXY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -30,5 +29,3 @@ bool proxy_has_failed(struct proxy *proxy);
 void proxy_release(struct proxy *proxy);
 /* Cuts all connections. */
 void proxy_cut(struct proxy *proxy);
-
-#endif

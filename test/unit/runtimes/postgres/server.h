@@ -2,8 +2,7 @@
  * A real PostgreSQL, that of $KUSION_TEST_POSTGRES (hack/stores), and a database of this process in
  * it, which goes with the process. $KUSION_TEST_PGBOUNCER is the way to it by pgbouncer.
  */
-#ifndef TEST_UNIT_RUNTIMES_POSTGRES_SERVER_H
-#define TEST_UNIT_RUNTIMES_POSTGRES_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -29,5 +28,3 @@ char *server_sql(const char *format, ...) PRINTF_LIKE(1, 2);
 const char *server_database(void);
 /* $KUSION_TEST_POSTGRES_FOLDER, of hack/lib/stores/postgres.sh. */
 const char *server_folder(void);
-
-#endif

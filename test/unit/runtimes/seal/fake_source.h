@@ -2,8 +2,7 @@
  * A source of keys that does what a test says: it counts its calls, fails, and waits. And a clock
  * that a test moves on.
  */
-#ifndef TEST_UNIT_RUNTIMES_SEAL_FAKE_SOURCE_H
-#define TEST_UNIT_RUNTIMES_SEAL_FAKE_SOURCE_H
+#pragma once
 
 #include <pthread.h>
 
@@ -33,5 +32,3 @@ void fake_source_release(struct fake_source *fake); /* those that it holds */
 /* The real clock, and so many ms later. */
 extern const struct clock_source late_clock;
 void late_clock_add(int64_t ms);
-
-#endif

@@ -1,6 +1,5 @@
 /* A folder of key files, as a mounted Secret is one, and keys that were made from it. */
-#ifndef TEST_UNIT_RUNTIMES_SEAL_KEY_FOLDER_H
-#define TEST_UNIT_RUNTIMES_SEAL_KEY_FOLDER_H
+#pragma once
 
 #include "runtimes/seal/seal.h"
 
@@ -18,5 +17,3 @@ void key_folder_use(const char *path, const char *name); /* what `current` says 
 
 /* "file:PATH", and more behind it: "", or ",identity". */
 struct seal_keys *key_folder_keys(const char *path, const char *more);
-
-#endif

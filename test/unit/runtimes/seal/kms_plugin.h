@@ -2,8 +2,7 @@
  * A process of the tests' KMS plugin (test/kms), which hack/kms-plugin builds. Without it the tests
  * that want one are left out, and say so.
  */
-#ifndef TEST_UNIT_RUNTIMES_SEAL_KMS_PLUGIN_H
-#define TEST_UNIT_RUNTIMES_SEAL_KMS_PLUGIN_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -23,5 +22,3 @@ void kms_plugin_stop(struct kms_plugin *plugin);
 void kms_plugin_switch(struct kms_plugin *plugin, const char *words);
 /* How many calls have begun whose line begins so: "Status", "Decrypt key-1". */
 unsigned kms_plugin_calls(const struct kms_plugin *plugin, const char *call);
-
-#endif

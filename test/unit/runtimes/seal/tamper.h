@@ -1,6 +1,5 @@
 /* What is in a store below a sealed one: taken out, changed, and put back. */
-#ifndef TEST_UNIT_RUNTIMES_SEAL_TAMPER_H
-#define TEST_UNIT_RUNTIMES_SEAL_TAMPER_H
+#pragma once
 
 #include "engine/store.h"
 
@@ -16,5 +15,3 @@ int tamper_write(struct store *store, const struct document_name *name, const ch
                  const char *secret, const char *const *entries, struct error *error);
 int tamper_read(struct store *store, const struct document_name *name, struct document *ret,
                 struct error *error);
-
-#endif

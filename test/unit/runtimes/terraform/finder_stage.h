@@ -1,6 +1,5 @@
 /* A registry and a network mirror, and a finder that asks them. */
-#ifndef TEST_UNIT_RUNTIMES_TERRAFORM_FINDER_STAGE_H
-#define TEST_UNIT_RUNTIMES_TERRAFORM_FINDER_STAGE_H
+#pragma once
 
 #include "runtimes/terraform/finder.h"
 #include "test/unit/runtimes/terraform/script.h"
@@ -45,5 +44,3 @@ void stage_copy(const struct stage *stage, const char *name, const char *to);
 /* Those that the path is in. */
 void make_folders(const char *path);
 void spoil(const char *path);
-
-#endif

@@ -2,8 +2,7 @@
  * A Python script beside a test, with a folder of its own in /tmp as its argument. It ends when its
  * input does.
  */
-#ifndef TEST_UNIT_RUNTIMES_TERRAFORM_SCRIPT_H
-#define TEST_UNIT_RUNTIMES_TERRAFORM_SCRIPT_H
+#pragma once
 
 #include <stdio.h>
 #include <sys/types.h>
@@ -20,5 +19,3 @@ void script_done(struct script *script); /* ends it, and removes the folder */
 
 /* The text of a file in its folder; free(). */
 char *script_read(const struct script *script, const char *name);
-
-#endif

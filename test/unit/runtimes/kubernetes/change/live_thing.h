@@ -1,6 +1,5 @@
 /* The runtime against a real API server (live.h): resources of a test, planned and applied. */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CHANGE_LIVE_THING_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_CHANGE_LIVE_THING_H
+#pragma once
 
 #include "runtimes/kubernetes/change/step.h"
 #include "test/unit/runtimes/kubernetes/client/live.h"
@@ -50,5 +49,3 @@ enum plan_action thing_action(const struct thing *thing);     /* that was planne
 enum presence thing_presence(struct thing *thing);            /* by a look */
 bool thing_is_absent(void *arg);                              /* the same, for live_eventually() */
 const char *thing_data(struct thing *thing, const char *key); /* of a ConfigMap, by a look */
-
-#endif

@@ -1,6 +1,5 @@
 /* The real client, to an API server in memory. */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_API_SERVER_CLIENT_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_API_SERVER_CLIENT_H
+#pragma once
 
 #include "runtimes/kubernetes/client/client.h"
 #include "test/unit/api_server/api_server.h"
@@ -14,5 +13,3 @@ struct api_client {
 void api_client_start(struct api_client *to, const struct api_server *server,
                       int (*guard)(void *arg, struct error *error), void *guard_arg);
 void api_client_stop(struct api_client *client);
-
-#endif

@@ -7,8 +7,7 @@
  * The script is borrowed until the server is freed. Connections are closed
  * after each answer.
  */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_FAKE_SERVER_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_FAKE_SERVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ bool fake_server_wait(struct fake_server *server, size_t n);
 
 /* What went wrong, or NULL; free() it. Steps that were never asked for count, if all should be. */
 char *fake_server_problems(struct fake_server *server, bool is_finished);
-
-#endif

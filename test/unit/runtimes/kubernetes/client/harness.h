@@ -1,8 +1,7 @@
 /*
  * A client and what it runs on, for tests: to a scripted server, or to any.
  */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_HARNESS_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_HARNESS_H
+#pragma once
 
 #include "engine/threads/clock.h"
 #include "runtimes/kubernetes/client/client.h"
@@ -42,5 +41,3 @@ void fake_clock_init(struct fake_clock *clock);
 char *harness_folder(void);
 void harness_write(const char *folder, const char *name, const char *text);
 void harness_remove(char *folder);
-
-#endif

@@ -3,8 +3,7 @@
  * must be an administrator. Tests that need no more than api_server.h can do have the server in
  * memory in its place, so that they run everywhere.
  */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_LIVE_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_LIVE_H
+#pragma once
 
 #include "engine/base/buf.h"
 #include "test/unit/api_server/api_server.h"
@@ -33,5 +32,3 @@ char *live_text(const struct live *live, const char *text);
 
 /* Waits until check(arg) is true; false: not within 90 s. */
 bool live_eventually(bool (*check)(void *arg), void *arg);
-
-#endif

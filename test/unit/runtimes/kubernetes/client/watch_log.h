@@ -1,8 +1,7 @@
 /*
  * What a watch said, as text that a test can wait for: "U a D b S E Forbidden W ".
  */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_WATCH_LOG_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_CLIENT_WATCH_LOG_H
+#pragma once
 
 #include <pthread.h>
 
@@ -25,5 +24,3 @@ void watch_log_event(void *arg, enum kube_watch_event event, const struct value 
 bool watch_log_wait(struct watch_log *log, const char *text);
 /* free() it. */
 char *watch_log_text(struct watch_log *log);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * The history of Release objects, over an API server in memory.
  */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_HISTORY_RELEASES_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_HISTORY_RELEASES_H
+#pragma once
 
 #include "runtimes/kubernetes/history/history.h"
 #include "test/unit/runtimes/kubernetes/client/api_server_client.h"
@@ -24,5 +23,3 @@ void releases_end(struct releases *scene);
 /* A Destroy of team/web, of generation 4. */
 int releases_create(struct releases *scene, int64_t revision, char **ret_version);
 int releases_update(struct releases *scene, int64_t revision, const char *phase, char **version);
-
-#endif

@@ -1,6 +1,5 @@
 /* Scripts for the runtime (stage.h), and one call of it. */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_SESSION_SCRIPT_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_SESSION_SCRIPT_H
+#pragma once
 
 #include "test/unit/runtimes/kubernetes/session/stage.h"
 
@@ -71,5 +70,3 @@ bool call_impersonates(struct call *call, size_t n);
 
 /* How many steps a row's script has. */
 size_t count_steps(const struct fake_step *steps);
-
-#endif

@@ -1,6 +1,5 @@
 /* A runtime over a client, and sessions of it, for tests. */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_SESSION_STAGE_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_SESSION_STAGE_H
+#pragma once
 
 #include "runtimes/kubernetes/session/session.h"
 #include "test/unit/runtimes/kubernetes/client/harness.h"
@@ -32,5 +31,3 @@ struct runtime_session *stage_open(struct stage *stage, const char *spec_namespa
 
 /* The bare session, for what asks no server; nothing of it is to be freed. */
 struct runtime_session stage_session(void);
-
-#endif

@@ -2,8 +2,7 @@
  * A document in an API server: each test of it runs over a server in memory, and over a real one,
  * if there is one (live.h).
  */
-#ifndef TEST_UNIT_RUNTIMES_KUBERNETES_STORE_SERVED_H
-#define TEST_UNIT_RUNTIMES_KUBERNETES_STORE_SERVED_H
+#pragma once
 
 #include "runtimes/kubernetes/store/documents_private.h"
 #include "test/unit/runtimes/kubernetes/client/live.h"
@@ -50,5 +49,3 @@ size_t served_count(struct served *scene, const char *collection);
 /* The name of an object of the document whose head has this name, that has a text in it; free(), or
  * NULL. */
 char *served_find(struct live *live, const char *collection, const char *head, const char *text);
-
-#endif

@@ -1,6 +1,5 @@
 /* Packages for tests. */
-#ifndef TEST_UNIT_RUNTIMES_TERRAFORM_PACKAGE_MAKE_PACKAGE_H
-#define TEST_UNIT_RUNTIMES_TERRAFORM_PACKAGE_MAKE_PACKAGE_H
+#pragma once
 
 #include "runtimes/terraform/package/cache.h"
 
@@ -10,5 +9,3 @@
  */
 int make_package(struct cache *cache, size_t bytes, char ret_h1[PACKAGE_H1_SIZE],
                  struct package **ret, struct error *error);
-
-#endif

@@ -8,13 +8,10 @@
  * An attribute has required, optional, computed, sensitive, writeOnly, and either a type, or a
  * nesting and attributes of its own (protocol 6).
  */
-#ifndef TEST_UNIT_RUNTIMES_TERRAFORM_SCHEMA_MAKE_SCHEMA_H
-#define TEST_UNIT_RUNTIMES_TERRAFORM_SCHEMA_MAKE_SCHEMA_H
+#pragma once
 
 #include "runtimes/terraform/schema/schema.h"
 
 /* The bytes of the wire. */
 void describe_schema(const struct value *description, int protocol, struct buf *to);
 struct tf_schema *make_schema(const char *description, int protocol);
-
-#endif
