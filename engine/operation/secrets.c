@@ -4,6 +4,7 @@
 
 #include "engine/base/base64.h"
 #include "engine/base/str.h"
+#include "engine/operation/results.h"
 #include "engine/operation/session.h"
 #include "engine/threads/locked.h"
 #include "engine/value/children.h"
@@ -311,10 +312,12 @@ const struct value *operation_unmark_secrets(struct operation *operation, const 
     return copy(&marking, value);
 }
 
-const struct value *operation_seal_result(const struct node *node, const struct value *result)
+const struct value *operation_seal_result(struct node *node, const struct value *result)
 {
+    _cleanup_value_ const struct value *marked = operation_mark_quotes(node, result);
+
     return operation_ops(node)->foreign ? value_ref(result)
-                                        : operation_seal_secrets(node->operation, result);
+                                        : operation_seal_secrets(node->operation, marked);
 }
 
 const struct record *operation_open_record(struct operation *operation, const struct record *record)

@@ -18,9 +18,10 @@ int operation_find_secret(struct operation *operation, const char *text, const s
 /* A copy with marks in place of the values that were looked up, wherever they are: as they are, or
  * in Base64. A reference; NULL stays NULL. */
 const struct value *operation_seal_secrets(struct operation *operation, const struct value *value);
-/* operation_seal_secrets() of a result, unless the records of its runtime are written as documents
- * of other tools (runtime_foreign), which need the values. */
-const struct value *operation_seal_result(const struct node *node, const struct value *result);
+/* operation_seal_secrets() of a result, of which nothing that quotes a secret stays open
+ * (operation_mark_quotes()), unless the records of its runtime are written as documents of other
+ * tools (runtime_foreign), which need the values. */
+const struct value *operation_seal_result(struct node *node, const struct value *result);
 /* The record with opened attributes and result; a reference, which is the record itself where it
  * has no mark. NULL stays NULL. */
 const struct record *operation_open_record(struct operation *operation,

@@ -4,6 +4,7 @@
 #include "engine/operation/planning/target.h"
 #include "engine/operation/private.h"
 #include "engine/operation/records.h"
+#include "engine/operation/secrets.h"
 #include "engine/operation/session.h"
 #include "engine/spec/ref.h"
 #include "engine/value/value_mark.h"
@@ -98,13 +99,14 @@ int operation_check_lost(const struct node *node, const struct record *record,
 
 /* The object that was found is ours, and is recorded as it is. Values that were secret in the
  * attributes are marked as secret in the result. */
-static int land_found(struct operation *operation, const struct record *record,
+static int land_found(struct node *node, const struct record *record,
                       const struct value *extensions, const struct runtime_outcome *outcome,
                       const struct record **ret, struct error *error)
 {
     _cleanup_value_ const struct value *kept = value_without(extensions, IMPORT_ID);
     _cleanup_value_ const struct value *known = operation_storable(outcome->now.result);
-    _cleanup_value_ const struct value *result = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *marked = value_mark_like(known, record->attributes);
+    _cleanup_value_ const struct value *result = operation_seal_result(node, marked);
     _cleanup_value_ const struct value *memory = operation_storable(outcome->memory);
     struct record found = *record;
     struct ledger_change change;
@@ -120,7 +122,7 @@ static int land_found(struct operation *operation, const struct record *record,
         found.extensions = kept;
     *ret = record_new(&found);
     change = (struct ledger_change){.put = *ret};
-    return ledger_land(operation->ledger, &change, 1, LEDGER_NOW, error);
+    return ledger_land(node->operation->ledger, &change, 1, LEDGER_NOW, error);
 }
 
 static int land_absent(struct operation *operation, const struct record *record,
@@ -216,7 +218,7 @@ static int look_for_object(struct node *node, const struct record *doubtful,
     if (r < 0)
         return err_copy(error, &problem);
     if (outcome.now.presence == PRESENCE_PRESENT)
-        return land_found(node->operation, doubtful, words, &outcome, ret, error);
+        return land_found(node, doubtful, words, &outcome, ret, error);
     if (words)
         return err_set(error, ERR_INVALID, "ImportFailed",
                        "extensions[" IMPORT_ID "]: no object is found by it");

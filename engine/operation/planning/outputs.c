@@ -2,6 +2,7 @@
  * operation keeps these alone, as copies: the object itself may be a hundred times as large. */
 
 #include "engine/operation/planning/planning.h"
+#include "engine/operation/results.h"
 #include "engine/spec/ref.h"
 #include "engine/threads/locked.h"
 #include "engine/value/path.h"
@@ -76,7 +77,7 @@ void operation_set_live(struct node *node, const struct value *live)
     struct operation *operation = node->operation;
     const struct record *record = operation_change(node)->record;
     _cleanup_value_ const struct value *attributes = NULL, *sent = NULL, *both = NULL;
-    _cleanup_value_ const struct value *copies = NULL;
+    _cleanup_value_ const struct value *open = NULL, *copies = NULL;
 
     if (node->outputs && live) {
         pthread_mutex_lock(&operation->lock);
@@ -84,7 +85,8 @@ void operation_set_live(struct node *node, const struct value *live)
         pthread_mutex_unlock(&operation->lock);
         sent = value_mark_like(live, attributes);
         both = value_mark_like(sent, record ? record->attributes : NULL);
-        copies = copy_outputs(node->outputs, both);
+        open = copy_outputs(node->outputs, both);
+        copies = operation_mark_quotes(node, open);
     }
     pthread_mutex_lock(&operation->lock);
     if (live) {

@@ -87,6 +87,7 @@ struct fake_thing *fake_cloud_add(struct fake_cloud *cloud, const char *name,
     *thing = (struct fake_thing){.id = str_printf("i%u", ++cloud->next_id),
                                  .name = str_new(name),
                                  .attributes = fake_without_marks(attributes),
+                                 .quotes = fake_cloud_faults(cloud, name) & CLOUD_QUOTES,
                                  .rev = 1};
     return thing;
 }

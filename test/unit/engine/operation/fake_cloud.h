@@ -52,6 +52,7 @@ enum {
     CLOUD_IMPORTS = 1 << 23,     /* what State has no record of is there, and is adopted */
     CLOUD_READS = 1 << 24,       /* it is only read: its address is `reading` */
     CLOUD_WARNS = 1 << 25,       /* of its secret, in plan and apply */
+    CLOUD_QUOTES = 1 << 28,      /* the address of what is made quotes x */
     CLOUD_DEFERS_ANEW = 1 << 27, /* with CLOUD_BUSY_ONCE: cannot be planned when it was busy,
                                     once */
     CLOUD_PLAN_HANGS = 1 << 26,  /* plan takes `plan_hangs`, and is ERR_TIMEOUT */
@@ -63,6 +64,7 @@ struct fake_thing {
     const struct value *attributes;
     unsigned rev, looks;
     bool terminating;
+    bool quotes;     /* its address has x in it */
     bool is_foreign; /* others made it, and it is not ours yet */
 };
 

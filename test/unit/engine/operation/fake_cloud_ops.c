@@ -205,7 +205,9 @@ static void free_step(struct runtime_step *base)
 
 const struct value *fake_cloud_whole(const struct fake_thing *thing)
 {
-    _cleanup_free_ char *address = str_printf("addr-%s", thing->name),
+    const char *x = thing->quotes ? value_string(value_get(thing->attributes, "x")) : NULL;
+    _cleanup_free_ char *address = x ? str_printf("https://me:%s@%s", x, thing->name)
+                                     : str_printf("addr-%s", thing->name),
                         *secret = str_printf("hunter-%s", thing->name);
     _cleanup_value_ const struct value *plain = value_pack("s", secret),
                                        *secretly = value_sensitive(plain);
