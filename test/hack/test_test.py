@@ -66,7 +66,7 @@ run "$(basename "$2" .xml)" "$2" pytest
     "CMakeLists.txt": """
 layer(engine/walk USES engine/base)
 layer(runtimes/io/http USES engine/base)
-layer(runtimes/io    USES runtimes/io/http)
+    layer(runtimes/io    USES runtimes/io/http)
 program(operator controller USES runtimes/io)
 """,
     "hack/controlplane": '[[ $1 != env ]] || echo export KUBECONFIG=/nowhere\n',
