@@ -331,7 +331,7 @@ class Life:
         self.spec = Spec(cluster, namespace, self.key)
 
     def apply(self, *resources):
-        self.spec.apply([*resources, config_map(self.key, self.spec.namespace)], timeout="5s",
+        self.spec.apply([*resources, config_map(self.key, self.spec.namespace)], timeout="15s",
                         retryInterval="3s", interval="3s",
                         context={"BROKEN": self.whisperer.address(self.asks)})
 
@@ -399,7 +399,7 @@ def of_case(name, resource):
 class World:
     """All lives. `lacks`: what was not seen, by phase and case; `times`: of the phases, in s."""
 
-    PATIENCE = 60
+    PATIENCE = 180
 
     def __init__(self, cluster, whisperer, namespaces):
         self.cluster, self.lacks, self.times, self.texts = cluster, {}, {}, ""
