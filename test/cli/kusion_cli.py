@@ -43,6 +43,8 @@ NORMAL = [
 ]
 # What an operation is doing is told or not, as it goes faster or slower.
 PASSING = re.compile(r"^( *[◐·] .*|.*  Progressing  .*)\n", re.MULTILINE)
+# What is deleted side by side ends in any order.
+DELETED = re.compile(r"(?:^  ✓ .*  deleted\n){2,}", re.MULTILINE)
 
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
@@ -70,7 +72,7 @@ def normal(text, namespace):
     text = PASSING.sub("", text.replace(namespace, "NS"))
     for pattern, replacement in NORMAL:
         text = re.sub(pattern, replacement, text, flags=re.MULTILINE)
-    return text
+    return DELETED.sub(lambda found: "".join(sorted(found[0].splitlines(True))), text)
 
 
 class Shell:
