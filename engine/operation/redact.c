@@ -11,8 +11,10 @@
 #include "engine/operation/secrets.h"
 #include "engine/operation/session.h"
 #include "engine/threads/locked.h"
-#include "engine/value/children.h"
+#include "engine/value/path.h"
+#include "engine/value/pointer_walk.h"
 #include "engine/value/redaction.h"
+#include "engine/value/value_mark.h"
 
 /* Rounds for one change. Each reads all its secrets. */
 #define MOST_ROUNDS 16
@@ -214,78 +216,51 @@ void operation_redact_change(struct node *node, const struct runtime_step *shown
 
 /* ---- A result ---- */
 
-struct string {
-    const char *before, *now;
-};
-
-/* Strings that are searched, in the value's order. */
-struct strings {
-    struct string *items;
-    size_t count, capacity;
-};
-
 static bool is_open_string(const struct value *value)
 {
     return value_is(value, VALUE_STRING) && !value_is_sensitive(value);
 }
 
-static void list_strings(struct strings *strings, const struct value *value)
+static bool may_have_open_string(const struct value *value)
 {
-    if (is_open_string(value)) {
-        const char *text = value_string(value);
-
-        strings->items =
-            mem_grow(strings->items, strings->count, &strings->capacity, sizeof(*strings->items));
-        strings->items[strings->count++] = (struct string){text, text};
-    }
-    for (size_t i = 0; i < value_count(value); i++)
-        list_strings(strings, value_child(value, i));
+    return is_open_string(value) || (value_count(value) && !value_is_sensitive(value));
 }
 
-static void add_marked(struct value_builder *b, const struct value *value,
-                       const struct string **next)
+static const char *string_at(const struct value *value, const struct value *pointers, size_t index)
 {
-    if (is_open_string(value)) {
-        const struct string *string = (*next)++;
-
-        (string->now == string->before ? value_add : value_add_sensitive)(b, value);
-        return;
-    }
-    if (!value_count(value)) {
-        value_add(b, value);
-        return;
-    }
-    value_begin_like(b, value);
-    for (size_t i = 0; i < value_count(value); i++) {
-        value_key_like(b, value, i);
-        add_marked(b, value_child(value, i), next);
-    }
-    value_end(b);
+    return value_string(pointer_find(value, value_string(value_at(pointers, index))));
 }
 
 const struct value *operation_mark_quotes(struct node *node, const struct value *result)
 {
     const struct runtime_ops *ops = operation_ops(node);
     _cleanup_(secrets_done) struct secrets secrets = {0};
-    _cleanup_(value_builder_free_p) struct value_builder *b = NULL;
+    _cleanup_value_ const struct value *strings = NULL, *quoting = NULL;
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+    _cleanup_free_ const char **texts = NULL;
     struct round round = {.node = node, .secrets = &secrets};
-    struct strings strings = {0};
-    const struct string *next;
 
     if (ops->flags & RUNTIME_IS_RECORDED && !ops->foreign)
         list_secrets(node, &secrets);
-    if (!result || !secrets.count)
+    if (!result || !secrets.count || !may_have_open_string(result))
         return value_ref(result);
-    list_strings(&strings, result);
-    next = strings.items;
+    strings = pointer_list(result, is_open_string, may_have_open_string);
+    if (!strings) /* too many to be searched */
+        return value_sensitive(result);
+    texts = NEW_ARRAY(const char *, value_count(strings) + 1);
     round.redaction = redaction_new();
-    for (size_t i = 0; i < strings.count; i++)
-        add_text(&round, &strings.items[i].now, NULL);
+    for (size_t i = 0; i < value_count(strings); i++) {
+        texts[i] = string_at(result, strings, i);
+        add_text(&round, &texts[i], NULL);
+    }
     end_round(&round);
     redaction_free(round.redaction);
     free(round.items);
-    b = value_builder_new();
-    add_marked(b, result, &next);
-    free(strings.items);
-    return value_finish(b);
+    value_begin_array(b);
+    for (size_t i = 0; i < value_count(strings); i++)
+        if (texts[i] != string_at(result, strings, i))
+            value_add(b, value_at(strings, i));
+    value_end_array(b);
+    quoting = value_finish(b);
+    return value_mark_paths(result, quoting);
 }
