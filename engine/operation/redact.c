@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "engine/base/buf.h"
 #include "engine/base/mem.h"
 #include "engine/operation/private.h"
 #include "engine/operation/results.h"
@@ -136,6 +137,7 @@ struct round {
     struct node *node;
     const struct secrets *secrets;
     struct redaction *redaction;
+    void (*hide)(struct redaction *redaction, const struct value *value);
     struct searched *items;
     size_t count, capacity;
     size_t n_before; /* rounds that ended */
@@ -151,7 +153,7 @@ static void replace_text(const struct searched *searched, const char *text)
 static void end_round(struct round *round)
 {
     for (size_t i = 0; round->count && i < round->secrets->count; i++)
-        redaction_hide(round->redaction, round->secrets->values[i]);
+        round->hide(round->redaction, round->secrets->values[i]);
     for (size_t i = 0; i < round->count; i++) {
         _cleanup_free_ char *text = redaction_text(round->redaction, i);
 
@@ -194,7 +196,7 @@ void operation_redact_change(struct node *node, const struct runtime_step *shown
 {
     struct plan_change *change = operation_change(node);
     _cleanup_(secrets_done) struct secrets secrets = {0};
-    struct round round = {.node = node, .secrets = &secrets};
+    struct round round = {.node = node, .secrets = &secrets, .hide = redaction_hide};
 
     list_secrets(node, &secrets);
     add_step(&secrets, shown);
@@ -231,22 +233,51 @@ static const char *string_at(const struct value *value, const struct value *poin
     return value_string(pointer_find(value, value_string(value_at(pointers, index))));
 }
 
-const struct value *operation_mark_quotes(struct node *node, const struct value *result)
+/* A line for each that can be read. */
+static void add_keys(struct buf *to, const struct value *value)
 {
-    const struct runtime_ops *ops = operation_ops(node);
-    _cleanup_(secrets_done) struct secrets secrets = {0};
+    size_t length;
+
+    for (size_t i = 0; !value_is_sensitive(value) && i < value_count(value); i++) {
+        if (value_is(value, VALUE_OBJECT)) {
+            const char *key = value_member_key(value, i, &length);
+
+            buf_add(to, key, length);
+            buf_add_char(to, '\n');
+        }
+        add_keys(to, value_child(value, i));
+    }
+}
+
+static bool has_quote(const struct buf *text, const struct secrets *secrets)
+{
+    _cleanup_(redaction_free_p) struct redaction *redaction = redaction_new();
+    _cleanup_free_ char *redacted = NULL;
+
+    if (!text->length)
+        return false;
+    if (!redaction_add(redaction, text->data))
+        return true;
+    for (size_t i = 0; i < secrets->count; i++)
+        redaction_hide_whole(redaction, secrets->values[i]);
+    redacted = redaction_text(redaction, 0);
+    return redacted != NULL;
+}
+
+/* NULL: there are too many strings to be searched. */
+static const struct value *mark_strings(struct node *node, const struct secrets *secrets,
+                                        const struct value *result)
+{
     _cleanup_value_ const struct value *strings = NULL, *quoting = NULL;
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     _cleanup_free_ const char **texts = NULL;
-    struct round round = {.node = node, .secrets = &secrets};
+    struct round round = {.node = node, .secrets = secrets, .hide = redaction_hide_whole};
 
-    if (ops->flags & RUNTIME_IS_RECORDED && !ops->foreign)
-        list_secrets(node, &secrets);
-    if (!result || !secrets.count || !may_have_open_string(result))
+    if (!may_have_open_string(result))
         return value_ref(result);
     strings = pointer_list(result, is_open_string, may_have_open_string);
-    if (!strings) /* too many to be searched */
-        return value_sensitive(result);
+    if (!strings)
+        return NULL;
     texts = NEW_ARRAY(const char *, value_count(strings) + 1);
     round.redaction = redaction_new();
     for (size_t i = 0; i < value_count(strings); i++) {
@@ -263,4 +294,21 @@ const struct value *operation_mark_quotes(struct node *node, const struct value 
     value_end_array(b);
     quoting = value_finish(b);
     return value_mark_paths(result, quoting);
+}
+
+const struct value *operation_mark_quotes(struct node *node, const struct value *result)
+{
+    const struct runtime_ops *ops = operation_ops(node);
+    _cleanup_(secrets_done) struct secrets secrets = {0};
+    _cleanup_buf_ struct buf keys = BUF_INIT;
+    const struct value *marked = NULL;
+
+    if (result && ops->flags & RUNTIME_IS_RECORDED && !ops->foreign)
+        list_secrets(node, &secrets);
+    if (!secrets.count)
+        return value_ref(result);
+    add_keys(&keys, result);
+    if (!has_quote(&keys, &secrets))
+        marked = mark_strings(node, &secrets, result);
+    return marked ? marked : value_sensitive(result);
 }

@@ -43,7 +43,8 @@ const struct value *operation_redact_warnings(struct node *node, const struct va
 /* The same in the reason and the diff of a change that was just planned. shown: the step that they
  * describe; or NULL. */
 void operation_redact_change(struct node *node, const struct runtime_step *shown);
-/* A result whose strings are sensitive where they quote a secret of the node's resource, however
- * they do (redaction.h), for a runtime that only State knows of, and whose platform answers as it
- * likes. A reference; NULL stays NULL. Not under the lock. */
+/* A result whose strings are sensitive where they quote a whole secret of the node's resource,
+ * however they do (redaction.h), for a runtime that only State knows of, and whose platform answers
+ * as it likes. It is sensitive as a whole if a key of an object quotes one. A reference; NULL stays
+ * NULL. Not under the lock. */
 const struct value *operation_mark_quotes(struct node *node, const struct value *result);

@@ -47,6 +47,9 @@ DEFINE_CLEANUP(struct redaction *, redaction_free)
 bool redaction_add(struct redaction *redaction, const char *text);
 /* Hides what is sensitive in the value; NULL: nothing. */
 void redaction_hide(struct redaction *redaction, const struct value *value);
+/* The same, but only of secrets of which the texts have every piece. A text that is a piece of a
+ * secret, as a host is of a URL with a password, is not hidden. */
+void redaction_hide_whole(struct redaction *redaction, const struct value *value);
 /* The text by its number, in the order of adding, without secrets; free(). NULL: it has none. */
 char *redaction_text(const struct redaction *redaction, size_t index);
 

@@ -13,15 +13,21 @@
 
 /* ---- Pieces ---- */
 
-static void find(struct redaction *redaction, const unsigned char *bytes, size_t length,
-                 uint8_t found)
+/* What was found of a piece; NULL: no text has it. */
+static uint8_t *look_up(struct redaction *redaction, const unsigned char *bytes, size_t length)
 {
     struct pieces *pieces = &redaction->pieces[length];
-    uint8_t *to;
 
     if (!pieces->items)
         pieces_list(redaction, length, pieces);
-    to = pieces_look_up(pieces, bytes, length);
+    return pieces_look_up(pieces, bytes, length);
+}
+
+static void find(struct redaction *redaction, const unsigned char *bytes, size_t length,
+                 uint8_t found)
+{
+    uint8_t *to = look_up(redaction, bytes, length);
+
     if (to)
         *to |= found;
 }
@@ -36,12 +42,22 @@ static void find_whole(struct redaction *redaction, const unsigned char *bytes, 
         find(redaction, bytes, length, FOUND);
 }
 
+static bool has_all_pieces(struct redaction *redaction, const unsigned char *bytes, size_t length)
+{
+    for (size_t i = 0; i + PIECE <= length; i++)
+        if (!look_up(redaction, bytes + i, PIECE))
+            return false;
+    return true;
+}
+
 static void find_pieces(struct redaction *redaction, const unsigned char *bytes, size_t length,
                         uint8_t found)
 {
+    if (redaction->is_whole && !has_all_pieces(redaction, bytes, length))
+        return;
     for (size_t i = 0; i + PIECE <= length; i++)
         find(redaction, bytes + i, PIECE, found);
-    for (size_t n = LEAST_PREFIX; n < PIECE; n++)
+    for (size_t n = LEAST_PREFIX; !redaction->is_whole && n < PIECE; n++)
         find(redaction, bytes, n, FOUND_AS_PREFIX);
 }
 
@@ -118,7 +134,7 @@ static void find_secret(struct redaction *redaction, const char *bytes, size_t l
         find_numbers(redaction, bytes, length, false);
     if (redaction->has_decimal && length <= MOST_NUMBERS)
         find_numbers(redaction, bytes, length, true);
-    if (memchr(bytes, '\n', length))
+    if (!redaction->is_whole && memchr(bytes, '\n', length))
         find_lines(redaction, bytes, length);
 }
 
@@ -172,4 +188,11 @@ void redaction_hide(struct redaction *redaction, const struct value *value)
     else if (value_has_sensitive(value))
         for (size_t i = 0; i < value_count(value); i++)
             redaction_hide(redaction, value_child(value, i));
+}
+
+void redaction_hide_whole(struct redaction *redaction, const struct value *value)
+{
+    redaction->is_whole = true;
+    redaction_hide(redaction, value);
+    redaction->is_whole = false;
 }

@@ -84,11 +84,13 @@ struct fake_thing *fake_cloud_add(struct fake_cloud *cloud, const char *name,
     cloud->things =
         mem_grow(cloud->things, cloud->n_things, &cloud->capacity, sizeof(*cloud->things));
     thing = &cloud->things[cloud->n_things++];
-    *thing = (struct fake_thing){.id = str_printf("i%u", ++cloud->next_id),
-                                 .name = str_new(name),
-                                 .attributes = fake_without_marks(attributes),
-                                 .quotes = fake_cloud_faults(cloud, name) & CLOUD_QUOTES,
-                                 .rev = 1};
+    *thing =
+        (struct fake_thing){.id = str_printf("i%u", ++cloud->next_id),
+                            .name = str_new(name),
+                            .attributes = fake_without_marks(attributes),
+                            .quotes = fake_cloud_faults(cloud, name) & CLOUD_QUOTES,
+                            .quotes_as_key = fake_cloud_faults(cloud, name) & CLOUD_QUOTES_AS_KEY,
+                            .rev = 1};
     return thing;
 }
 

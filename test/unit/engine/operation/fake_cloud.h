@@ -46,16 +46,17 @@ enum {
     CLOUD_PLAN_BLOCKS = 1 << 17,    /* plan waits for the test */
     CLOUD_DEFERS_REMOVAL = 1 << 18, /* after the first plan */
     CLOUD_DELETE_CONFLICTS = 1 << 19,
-    CLOUD_UNBOUND = 1 << 20,     /* not ready, and releases its dependents */
-    CLOUD_UNKNOWN = 1 << 21,     /* what was made has a field that is not known */
-    CLOUD_TWICE = 1 << 22,       /* a create is sent twice: the second is answered */
-    CLOUD_IMPORTS = 1 << 23,     /* what State has no record of is there, and is adopted */
-    CLOUD_READS = 1 << 24,       /* it is only read: its address is `reading` */
-    CLOUD_WARNS = 1 << 25,       /* of its secret, in plan and apply */
-    CLOUD_QUOTES = 1 << 28,      /* the address of what is made quotes x */
-    CLOUD_DEFERS_ANEW = 1 << 27, /* with CLOUD_BUSY_ONCE: cannot be planned when it was busy,
-                                    once */
-    CLOUD_PLAN_HANGS = 1 << 26,  /* plan takes `plan_hangs`, and is ERR_TIMEOUT */
+    CLOUD_UNBOUND = 1 << 20,       /* not ready, and releases its dependents */
+    CLOUD_UNKNOWN = 1 << 21,       /* what was made has a field that is not known */
+    CLOUD_TWICE = 1 << 22,         /* a create is sent twice: the second is answered */
+    CLOUD_IMPORTS = 1 << 23,       /* what State has no record of is there, and is adopted */
+    CLOUD_READS = 1 << 24,         /* it is only read: its address is `reading` */
+    CLOUD_WARNS = 1 << 25,         /* of its secret, in plan and apply */
+    CLOUD_QUOTES = 1 << 28,        /* the address of what is made quotes x */
+    CLOUD_QUOTES_AS_KEY = 1 << 29, /* its members have x as a key */
+    CLOUD_DEFERS_ANEW = 1 << 27,   /* with CLOUD_BUSY_ONCE: cannot be planned when it was busy,
+                                      once */
+    CLOUD_PLAN_HANGS = 1 << 26,    /* plan takes `plan_hangs`, and is ERR_TIMEOUT */
 };
 
 struct fake_thing {
@@ -64,8 +65,8 @@ struct fake_thing {
     const struct value *attributes;
     unsigned rev, looks;
     bool terminating;
-    bool quotes;     /* its address has x in it */
-    bool is_foreign; /* others made it, and it is not ours yet */
+    bool quotes, quotes_as_key; /* its address has x in it; an object has it as a key */
+    bool is_foreign;            /* others made it, and it is not ours yet */
 };
 
 struct fake_cloud {

@@ -209,14 +209,16 @@ const struct value *fake_cloud_whole(const struct fake_thing *thing)
     _cleanup_free_ char *address = x ? str_printf("https://me:%s@%s", x, thing->name)
                                      : str_printf("addr-%s", thing->name),
                         *secret = str_printf("hunter-%s", thing->name);
-    _cleanup_value_ const struct value *plain = value_pack("s", secret),
-                                       *secretly = value_sensitive(plain);
     const struct value *at = thing->attributes;
+    const char *key = thing->quotes_as_key ? value_get_string(at, "x") : NULL;
+    _cleanup_value_ const struct value *plain = value_pack("s", secret),
+                                       *secretly = value_sensitive(plain),
+                                       *keys = key ? value_pack("{s:b}", key, 1) : NULL;
 
-    return value_pack("{s:v?, s:v?, s:v?, s:v?, s:s, s:s, s:v, s:i}", "x", value_get(at, "x"),
+    return value_pack("{s:v?, s:v?, s:v?, s:v?, s:s, s:s, s:v, s:v?, s:i}", "x", value_get(at, "x"),
                       "fixed", value_get(at, "fixed"), "swapped", value_get(at, "swapped"), "ref",
                       value_get(at, "ref"), "id", thing->id, "address", address, "secret", secretly,
-                      "rev", (int)thing->rev);
+                      "keys", keys, "rev", (int)thing->rev);
 }
 
 static void look(const struct fake_thing *thing, struct observation *ret)

@@ -20,28 +20,40 @@ static const struct value *sensitive(const char *json)
     return value_sensitive(value);
 }
 
+typedef void hide_fn(struct redaction *redaction, const struct value *value);
+
 /* free(). NULL: nothing was found. */
-static char *redacted(const struct value *value, const char *text)
+static char *hidden_by(hide_fn *hide, const struct value *value, const char *text)
 {
     _cleanup_(redaction_free_p) struct redaction *redaction = redaction_new();
 
     EXPECT(redaction_add(redaction, text), text);
-    redaction_hide(redaction, value);
+    hide(redaction, value);
     return redaction_text(redaction, 0);
+}
+
+static char *redacted(const struct value *value, const char *text)
+{
+    return hidden_by(redaction_hide, value, text);
 }
 
 struct row {
     const char *secret, *text, *expected; /* the secret as JSON; NULL: nothing is hidden */
 };
 
-static void expect_rows(const struct row *rows, size_t n)
+static void expect_rows_by(hide_fn *hide, const struct row *rows, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         _cleanup_value_ const struct value *value = sensitive(rows[i].secret);
-        _cleanup_free_ char *text = redacted(value, rows[i].text);
+        _cleanup_free_ char *text = hidden_by(hide, value, rows[i].text);
 
         EXPECT_STR(text, rows[i].expected, rows[i].text);
     }
+}
+
+static void expect_rows(const struct row *rows, size_t n)
+{
+    expect_rows_by(redaction_hide, rows, n);
 }
 
 static const struct row quotings[] = {
@@ -187,6 +199,22 @@ static const struct row documents[] = {
 static void leaves_words_of_documents(void)
 {
     expect_rows(documents, ARRAY_SIZE(documents));
+}
+
+static const struct row wholes[] = {
+    {"\"hunter2hunter2\"", "it is hunter2hunter2!", "it is " HIDDEN "!"},
+    {"\"hunter2hunter2\"", "aHVudGVyMmh1bnRlcjI=", HIDDEN "="},
+    {"\"pw1\"", "it is pw1", "it is " HIDDEN},
+    {"\"sesame\\nhunter2hunter2\"", "sesame\nhunter2hunter2", HIDDEN},
+    {"\"https://me:hunter2@db.example.com/x\"", "db.example.com", NULL},
+    {"\"hunter2hunter2\"", "hunter2hunter", NULL},
+    {"\"hunter2hunter2\"", "it is hunter2...", NULL},
+    {"\"sesame\\nhunter2hunter2\"", "sesame", NULL},
+};
+
+static void pieces_of_a_whole_are_left(void)
+{
+    expect_rows_by(redaction_hide_whole, wholes, ARRAY_SIZE(wholes));
 }
 
 static void hides_what_is_sensitive_alone(void)
@@ -342,7 +370,7 @@ static void errors_lose_secrets_of_several_lines(void)
 
 SUITE(redaction, TEST(finds_what_is_quoted), TEST(finds_what_is_encoded), TEST(finds_parts),
       TEST(finds_short_ones_as_words), TEST(leaves_words_of_documents),
-      TEST(hides_what_is_sensitive_alone), TEST(texts_do_not_run_together), TEST(texts_are_bounded),
-      TEST(finds_pieces_of_long_secrets), TEST(equal_secrets_are_looked_for_once),
-      TEST(errors_lose_secrets), TEST(errors_lose_secrets_of_several_lines),
-      TEST(errors_are_cut_anywhere))
+      TEST(pieces_of_a_whole_are_left), TEST(hides_what_is_sensitive_alone),
+      TEST(texts_do_not_run_together), TEST(texts_are_bounded), TEST(finds_pieces_of_long_secrets),
+      TEST(equal_secrets_are_looked_for_once), TEST(errors_lose_secrets),
+      TEST(errors_lose_secrets_of_several_lines), TEST(errors_are_cut_anywhere))

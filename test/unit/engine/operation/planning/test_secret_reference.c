@@ -45,31 +45,51 @@ static void what_is_secret_is_not_seen(void)
     }
 }
 
-/* Inside of a longer text, of its own and of what refers to that. */
+/* Inside of a longer text or as a key, of its own and of what refers to that. */
 static void what_a_platform_quotes_is_not_seen(void)
 {
     static const char *const secrets[] = {"hunter2"};
-    static const char *const specs[] = {
-        "Secret/t=hunter2 Cloud/d=@t.data.x",
-        "Secret/t=hunter2 Cloud/d=@t.data.x a@d",
-        "Cloud/d=&db a@d b@a.data.ref",
+    static const struct {
+        const char *spec;
+        unsigned fault;
+        const char *object; /* that has it in clear; or NULL */
+    } rows[] = {
+        {"Secret/t=hunter2 Cloud/d=@t.data.x", CLOUD_QUOTES, NULL},
+        {"Secret/t=hunter2 Cloud/d=@t.data.x a@d", CLOUD_QUOTES, "a@https://me:hunter2@d"},
+        {"Cloud/d=&db a@d b@a.data.ref", CLOUD_QUOTES, "a@https://me:hunter2@d"},
+        {"Secret/t=hunter2 Cloud/d=@t.data.x a@d", CLOUD_QUOTES_AS_KEY, "a@addr-d"},
     };
     struct fake_secrets store = {.items = {{"db", "hunter2", "1"}}};
 
-    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         _cleanup_stage_ struct stage stage;
 
         stage_init(&stage);
         stage.secrets = &store;
-        fake_cloud_fault(&stage.cloud, "d", CLOUD_QUOTES);
-        EXPECT_INT(stage_apply(&stage, specs[i]), 0, stage.error.message);
-        EXPECT(i == 0 || strstr(stage_objects(&stage), "a@https://me:hunter2@d"),
+        fake_cloud_fault(&stage.cloud, "d", rows[i].fault);
+        EXPECT_INT(stage_apply(&stage, rows[i].spec), 0, stage.error.message);
+        EXPECT(!rows[i].object || strstr(stage_objects(&stage), rows[i].object),
                stage_objects(&stage));
         expect_hidden(&stage, secrets, ARRAY_SIZE(secrets));
-        EXPECT_INT(stage_apply(&stage, specs[i]), 0, stage.error.message);
+        EXPECT_INT(stage_apply(&stage, rows[i].spec), 0, stage.error.message);
         EXPECT(!strstr(stage.planned.data, "update"), stage.planned.data);
         expect_hidden(&stage, secrets, ARRAY_SIZE(secrets));
     }
+}
+
+/* An address that a secret has in it is no secret. */
+static void a_piece_of_a_secret_is_seen(void)
+{
+    static const char *const secrets[] = {"hunter2"};
+    _cleanup_stage_ struct stage stage;
+    _cleanup_free_ char *open = NULL;
+
+    stage_init(&stage);
+    EXPECT_INT(stage_apply(&stage, "Secret/t=hunter2-addr-database Cloud/database=@t.data.x"), 0,
+               stage.error.message);
+    expect_hidden(&stage, secrets, ARRAY_SIZE(secrets));
+    open = fake_store_open_text(&stage.store);
+    EXPECT(strstr(open, "addr-database"), open);
 }
 
 /* Nor while it is under way, nor where that ends badly. */
@@ -346,9 +366,9 @@ static void the_text_of_unknown_values_is_no_unknown_value(void)
 }
 
 SUITE(operation_secret_reference, TEST(what_is_secret_is_not_seen),
-      TEST(what_a_platform_quotes_is_not_seen), TEST(failures_do_not_tell_either),
-      TEST(what_runtimes_repeat_is_hidden), TEST(the_diff_hides_copies),
-      TEST(what_is_too_long_to_be_searched_is_hidden),
+      TEST(what_a_platform_quotes_is_not_seen), TEST(a_piece_of_a_secret_is_seen),
+      TEST(failures_do_not_tell_either), TEST(what_runtimes_repeat_is_hidden),
+      TEST(the_diff_hides_copies), TEST(what_is_too_long_to_be_searched_is_hidden),
       TEST(the_diff_says_that_there_is_something_secret), TEST(what_was_recorded_is_secret_still),
       TEST(what_was_recorded_is_secret_in_the_world),
       TEST(what_an_object_without_a_record_had_is_hidden),
