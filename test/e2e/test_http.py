@@ -212,6 +212,20 @@ def test_credentials_are_waited_for_and_told_nobody(controller, rest, tenant):
     assert not rest.things()
 
 
+def test_a_secret_that_the_server_quotes_is_told_nobody(controller, rest, spec):
+    password, cluster = "hunter2-that-is-quoted", spec.cluster
+    rest.changed = {"db": {"address": f"https://me:{password}@db"}, "keyed": {"index": {password: True}}}
+    spec.apply([rest.thing(name, password=password) for name in ("db", "keyed", "plain")] + [
+        config_map("quoting", spec.namespace, {"db": reference("db", "address"), "keyed": reference("keyed", "id"),
+                                               "plain": reference("plain", "address")})]).wait("True")
+    rest.changed = {}
+    data = cluster.api.get(f"/api/v1/namespaces/{spec.namespace}/configmaps/quoting").must().object["data"]
+    assert data["db"] == f"https://me:{password}@db" and data["keyed"] == rest.only("keyed")["id"]
+    text = open_text(cluster, spec) + controller.log.read_text()
+    assert password not in text, text
+    assert rest.only("plain")["address"] in text
+
+
 def test_they_are_read_as_the_specs_account(controller, rest, state_namespace):
     """A ServiceAccount without rights gets no Secret, though the operator may read it."""
     cluster = state_namespace
