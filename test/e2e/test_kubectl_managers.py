@@ -2,6 +2,7 @@
 an object of a Spec goes, as with Flux. What others have stays."""
 
 import json
+import time
 
 import pytest
 
@@ -337,11 +338,24 @@ def test_an_object_that_another_spec_had(web):
     assert len([name for name, _ in web.managers() if name.startswith(OWN)]) == 1
 
 
+def settled_version(web):
+    """When the controllers of Deployments have said what they have to say."""
+    seen = []
+
+    def stays():
+        seen.append(web.get()["metadata"]["resourceVersion"])
+        time.sleep(1)
+        return len(seen) > 2 and len(set(seen[-3:])) == 1
+
+    eventually(stays)
+    return seen[-1]
+
+
 def test_no_request_more_without_such_managers(web):
     """A no-op writes nothing, and the object stays at its version."""
     web.apply_with_kubectl(deployment(web.namespace))
     web.apply(deployment(web.namespace)).ready()
-    version = web.get()["metadata"]["resourceVersion"]
+    version = settled_version(web)
     web.apply(deployment(web.namespace), retryInterval="7s").ready()
     assert web.get()["metadata"]["resourceVersion"] == version
 

@@ -95,6 +95,11 @@ def test_resources_of_all_sources_are_one_graph(spec):
         "a": "1", "b": "1", "c": "3", "d": "4", "own": "4"}
 
 
+def both_that_succeeded(spec):
+    records = [one["status"] for one in spec.records()]
+    return records if [one.get("phase") for one in records] == ["succeeded"] * 2 else None
+
+
 def test_a_change_is_applied_at_once_and_recorded(spec):
     first = spec.put("one", two(spec))
     spec.take(ref("one"), interval="1h").wait("True")
@@ -102,8 +107,7 @@ def test_a_change_is_applied_at_once_and_recorded(spec):
     spec.wait_level("a", "2")
     eventually(lambda: spec.level("b") is None)
     spec.wait("True")
-    records = eventually(lambda: [one["status"] for one in spec.records() if one["status"]["phase"] == "succeeded"][1:]
-                         and [one["status"] for one in spec.records()])
+    records = eventually(lambda: both_that_succeeded(spec))
     assert [one["sources"][0]["resourceVersion"] for one in records] == [
         first["resourceVersion"], second["resourceVersion"]]
     assert records[1]["sources"] == [{

@@ -210,13 +210,13 @@ static void what_people_say_is_told_after_a_failure(void)
     begin(&call, steps, ARRAY_SIZE(steps));
     follow(&web, &call, "web");
     follow(&db, &call, "db");
+    ref = ref_of(db.session, MAP("b"), &b);
+    session_track(db.session, &ref);
+    kube_follow_ops.listen(db.following);
     ref = ref_of(web.session, MAP("a"), &a);
     session_write_begins(web.session, &ref);
     session_write_ends(web.session, &ref, written);
     kube_follow_ops.listen(web.following);
-    ref = ref_of(db.session, MAP("b"), &b);
-    session_track(db.session, &ref);
-    kube_follow_ops.listen(db.following);
     EXPECT(is_told(&db, 1), "somebody says that b may be replaced");
     EXPECT_INT(atomic_load(&web.count), 0, "a is looked at by the next try");
     unfollow(&db);
