@@ -16,6 +16,7 @@ import pytest
 from kusion_e2e.chart import OTHER, OWN, TEAM, Chart
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.long import leave_out
 from kusion_e2e.pod_controller import IS_ASKED_FOR, PodController, reason_to_skip
 from kusion_e2e.rights import account, bound, wait_until_may
 from kusion_e2e.tenancy import Tenancy
@@ -32,7 +33,8 @@ def pytest_configure(config):
     Turns.register(config, first=[f"test_{name}.py" for name in LONGEST])
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    leave_out(config, items)
     for item in items:
         why = reason_to_skip(item.path.stem, item.fixturenames) if IS_ASKED_FOR else None
         if why:

@@ -11,7 +11,6 @@ from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
-TIMEOUT = 20  # seconds that the Specs wait
 PATIENCE = 60
 
 
@@ -37,6 +36,11 @@ def claim(namespace):
                               "resources": {"requests": {"storage": "1Gi"}}}})
 
 
+def give_up_soon(spec):
+    changed = spec.cluster.api.patch(spec.path, {"spec": {"timeout": "4s"}}).must()
+    spec.generation = changed.object["metadata"]["generation"]
+
+
 def says_both_times(spec, words):
     """While it waits, and when it has given up."""
 
@@ -46,6 +50,7 @@ def says_both_times(spec, words):
         return ready
 
     eventually(waits, PATIENCE)
+    give_up_soon(spec)
     ended = spec.wait("False", PATIENCE)
     assert ended["reason"] == "HealthCheckFailed" and re.search(words, ended["message"]), ended
     failed, = spec.get()["status"]["resources"]["failed"]
@@ -55,7 +60,7 @@ def says_both_times(spec, words):
 
 def test_pods_that_no_node_takes(controlled, tenant):
     hang = workload(tenant, nodeSelector={"disk": "ssd"})
-    spec = Spec(controlled, tenant).apply([hang], timeout=f"{TIMEOUT}s")
+    spec = Spec(controlled, tenant).apply([hang])
     says_both_times(spec, r"Available: 0/2: 2 Pods \(hang-\w+-\w+, …\): Unschedulable: 0/\d+ nodes are "
                           r"available: .*didn't match Pod's node affinity/selector")
 
@@ -66,18 +71,18 @@ def test_pods_that_cannot_be_created(controlled, tenant, kind):
     hang = workload(tenant, kind, serviceAccountName="nobody")
     if kind == "DaemonSet":
         del hang["attributes"]["spec"]["replicas"]
-    spec = Spec(controlled, tenant).apply([hang], timeout=f"{TIMEOUT}s")
+    spec = Spec(controlled, tenant).apply([hang])
     says_both_times(spec, r'FailedCreate: .*serviceaccount "nobody" not found')
 
 
 def test_pods_that_a_quota_refuses(controlled, tenant):
     quota(controlled, tenant)
-    spec = Spec(controlled, tenant).apply([workload(tenant)], timeout=f"{TIMEOUT}s")
+    spec = Spec(controlled, tenant).apply([workload(tenant)])
     says_both_times(spec, "FailedCreate: .*exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0")
 
 
 def test_a_claim_of_a_class_that_does_not_exist(controlled, tenant):
-    spec = Spec(controlled, tenant).apply([claim(tenant)], timeout=f"{TIMEOUT}s")
+    spec = Spec(controlled, tenant).apply([claim(tenant)])
     says_both_times(spec, 'not Bound yet: ProvisioningFailed: storageclass.* "nope" not found')
 
 
@@ -129,7 +134,7 @@ STATES = {
 def test_containers_that_do_not_run(controlled, tenant, state):
     status, words = STATES[state]
     spec = Spec(controlled, tenant)
-    spec.apply([workload(tenant, labels={"kwok-hold": "true"})], timeout=f"{TIMEOUT}s")
+    spec.apply([workload(tenant, labels={"kwok-hold": "true"})])
     set_status(controlled, tenant, {"phase": "Pending", "containerStatuses": [status]})
     says_both_times(spec, r"Available: 0/2: 2 Pods \(hang-\w+-\w+, …\): " + words)
 
@@ -137,7 +142,7 @@ def test_containers_that_do_not_run(controlled, tenant, state):
 def test_a_probe_that_fails(controlled, tenant):
     """The newest Event of the Pod says why it is not ready."""
     spec = Spec(controlled, tenant)
-    spec.apply([workload(tenant, labels={"kwok-hold": "true"}, replicas=1)], timeout=f"{TIMEOUT}s")
+    spec.apply([workload(tenant, labels={"kwok-hold": "true"}, replicas=1)])
     set_status(controlled, tenant, {"phase": "Running", "containerStatuses": [
         container(restartCount=0, state={"running": {}})]}, count=1)
     pod, = controlled.api.get(f"/api/v1/namespaces/{tenant}/pods").object["items"]
@@ -158,7 +163,7 @@ def test_an_account_that_may_not_list_pods(controlled, state_namespace):
              "--verb=get,list,watch,create,patch,delete && "
              f"kubectl create rolebinding some --role=some --namespace={name} --serviceaccount={name}:default")
     assert type_in(controlled, grant).returncode == 0
-    spec = Spec(controlled, name).apply([workload(name, nodeSelector={"disk": "ssd"})], timeout=f"{TIMEOUT}s")
+    spec = Spec(controlled, name).apply([workload(name, nodeSelector={"disk": "ssd"})])
     words = "Available: 0/2: to see why, grant ServiceAccount default: list pods,events"
     said = says_both_times(spec, words)
     command, = re.findall(r"\nto see why: (kubectl create .*)", said)
