@@ -14,6 +14,9 @@ build_preset() {
     (($# == 0)) || targets=(--target "$@")
     [[ $_preset != release && $_preset != cli ]] || libcurl=$("$ROOT/hack/libcurl") || return
     [[ $_preset != release ]] || libpq=$("$ROOT/hack/libpq") || return
+    if [[ $_preset == debug || $_preset == tsan ]] && command -v ccache >/dev/null; then # as in other checkouts
+        local -x CCACHE_BASEDIR=$ROOT CCACHE_NOHASHDIR=1 CMAKE_C_COMPILER_LAUNCHER=ccache
+    fi
     lock_take "$ROOT/build/$_preset.lock" lock # two at once would spoil each other's files
     # shellcheck disable=SC2016 # the inner shell expands it
     long_work "$ROOT/build/$_preset.log" _build_progress \

@@ -7,6 +7,7 @@ import uuid
 import pytest
 
 from kusion_e2e.approved import Approved
+from kusion_e2e.long import sampled
 from kusion_e2e.specs import config_map, resource
 from kusion_e2e.wait import eventually
 from kusion_e2e.webhook import Mutating
@@ -46,6 +47,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@sampled
 def test_a_plan_that_is_made_again_is_the_same(controlled, tenant, kind):
     spec = Approved(controlled, tenant).apply([KINDS[kind](tenant)], wait=False)
     release = spec.waiting(create=1)

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from kusion_e2e.controller import STATE
+from kusion_e2e.long import sampled
 from kusion_e2e.rights import account, bound, wait_until_may
 from kusion_e2e.specs import Spec, config_map, held
 from kusion_e2e.wait import eventually
@@ -73,6 +74,7 @@ def test_degraded_fails_and_is_tried_again(controlled, tenant):
     ("return {status = 'healthy'}", "returned no status that is one of Healthy"),
     ("return {status = 'Unknown', message = 'who knows'}", "Unknown: who knows"),
 ])
+@sampled
 def test_a_script_that_fails_says_so_and_nothing_is_healthy(controlled, tenant, script, words):
     spec = Spec(controlled, tenant).apply([with_check(tenant, script)], timeout="10s", retryInterval="5m")
     ready = spec.wait("False")

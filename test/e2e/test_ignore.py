@@ -6,6 +6,7 @@ import json
 import pytest
 
 from kusion_e2e.kinds import create, new_release, path_of
+from kusion_e2e.long import sampled
 from kusion_e2e.specs import Spec, resource
 from kusion_e2e.wait import eventually
 
@@ -291,6 +292,7 @@ TARGETS = {
 
 
 @pytest.mark.parametrize("row", TARGETS)
+@sampled
 def test_targets(web, row):
     target, is_meant = TARGETS[row]
     web.apply(deployment(web.namespace, replicas=3), ignore=[{"paths": ["/spec/replicas"], "target": target}],

@@ -9,7 +9,7 @@ import pytest
 from kusion_e2e.canary import Canary
 from kusion_e2e.cluster import tool
 from kusion_e2e.kinds import create, new_release, path_of
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import sampled, takes_minutes
 from kusion_e2e.specs import Spec, resource
 from kusion_e2e.wait import eventually
 
@@ -185,6 +185,7 @@ ROWS = {
 
 
 @pytest.mark.parametrize("row", ROWS)
+@sampled
 def test_what_people_change(web, row):
     arguments, field, is_undone = ROWS[row]
     web.apply(deployment(web.namespace)).ready()

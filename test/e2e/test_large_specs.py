@@ -9,6 +9,7 @@ import time
 
 import pytest
 
+from kusion_e2e.long import sampled
 from kusion_e2e.paths import ROOT
 from kusion_e2e.requested import Requested
 from kusion_e2e.rights import account, wait_until_may
@@ -147,6 +148,7 @@ def broken(space):
 
 
 @pytest.mark.parametrize("row", broken("x"))
+@sampled
 def test_a_bad_source_changes_and_prunes_nothing(spec, row):
     content, reason, words = broken(spec.namespace)[row]
     spec.put("one", two(spec))

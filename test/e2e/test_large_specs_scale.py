@@ -14,7 +14,7 @@ from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 from test_large_specs import Sourced, manifest, ref, stream
 
-COUNT = 10000 if LONG else 1000
+COUNT = 10000 if LONG else 600
 PATIENT = 900  # seconds
 MEMORY = 192 << 20  # of the chart's limit, what five eighths for providers leave
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from kusion_e2e.long import sampled
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
@@ -94,6 +95,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
+@sampled
 def test_the_condition_says_what_to_do(controlled, tenant, name):
     resources, fields, reason, texts = MISTAKES[name]
     controlled.kubectl("create", "serviceaccount", "weak", "-n", tenant)

@@ -16,6 +16,7 @@ from kusion_e2e.approved import Approved
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import PROGRAM, STATE, Controller
 from kusion_e2e.kinds import create, new_release
+from kusion_e2e.long import sampled
 from kusion_e2e.paths import ROOT
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import PATIENCE, eventually
@@ -312,6 +313,7 @@ def selects(rule, labels):
     ("False", "Suspended", "", set()),
     ("True", "ReconciliationSucceeded", "", set()),
 ])
+@sampled
 def test_alerts_about_a_spec(ready, reason, stalled, expected):
     labels = {"ready": ready, "reason": reason, "stalled": stalled, "suspended": "false"}
     assert {name for name, rule in alerts().items()

@@ -13,6 +13,7 @@ import yaml
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import Controller
 from kusion_e2e.forwarder import Forwarder
+from kusion_e2e.long import sampled
 from kusion_e2e.releases import ask
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map
@@ -220,6 +221,7 @@ class TestTheSecret:
         ({"cluster": {"server": "http://127.0.0.1:8080"}}, "https://"),
         ({"cluster": {"server": "file:///etc/passwd"}}, "https://"),
     ], ids=lambda value: value if isinstance(value, str) else "")
+    @sampled
     def test_what_it_may_not_have(self, home, there, tenant, changes, text):
         put_secret(home, tenant, kubeconfig_of(there, **changes))
         spec = Spec(home, tenant).apply([config_map("a", tenant)], **at(), **QUICK)

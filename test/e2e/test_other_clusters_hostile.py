@@ -11,6 +11,7 @@ import pytest
 
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import Controller
+from kusion_e2e.long import sampled
 from kusion_e2e.specs import Spec, config_map
 
 from test_other_clusters import QUICK, at, fails, get, kubeconfig_of, put_secret
@@ -141,6 +142,7 @@ def operator(state_namespace):
 
 
 @pytest.mark.parametrize("case", CASES)
+@sampled
 def test_the_operator_lives_on(state_namespace, operator, plane, tenant, case):
     home = state_namespace
     server = Hostile(plane, CASES[case])

@@ -114,6 +114,7 @@ def ended(release):
     return release if release["status"].get("phase") in ("succeeded", "failed", "cancelled") else None
 
 
+@takes_minutes
 def test_deleting_the_spec_during_a_long_create_deletes_what_it_makes(start, spec, cloud):
     start()
     cluster, tenant = spec.cluster, spec.namespace
@@ -190,6 +191,7 @@ def test_a_leader_that_was_frozen_in_a_long_create_tells_the_next_what_it_made(s
     assert addresses(cluster, tenant) == {"db": cloud.only("db")["id"] + ".cloud"}
 
 
+@takes_minutes
 def test_a_process_that_is_to_end_waits_for_a_long_create(start, spec, cloud):
     cluster, tenant = spec.cluster, spec.namespace
     first = start()

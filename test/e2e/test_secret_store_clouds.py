@@ -8,6 +8,7 @@ import pytest
 from kusion_e2e.clouds import Alicloud, Aws, Azure
 from kusion_e2e.cloud import PROGRAM as DEBUG
 from kusion_e2e.controller import Controller
+from kusion_e2e.long import sampled
 from kusion_e2e.rights import account
 from kusion_e2e.specs import Spec, resource
 from kusion_e2e.states import open_text
@@ -51,6 +52,7 @@ def data_of(spec):
     return {key: base64.b64decode(value).decode() for key, value in found["data"].items()}
 
 
+@sampled
 def test_read_and_rotated(spec, cloud, operator):
     name = f"db-{spec.namespace}"
     cloud.put(name, password="hunter-one", port=5432)
@@ -93,6 +95,7 @@ def test_versions(spec, cloud):
 @pytest.mark.parametrize("reference, reason", [("ref://nobody-has-it/password", "SecretNotFound"),
                                                ("ref://NAME/other", "SecretNotFound"),
                                                ("ref://NAME/password?version=none", "SecretNotFound")])
+@sampled
 def test_what_is_not_there(spec, cloud, operator, reference, reason):
     name = f"some-{spec.namespace}"
     cloud.put(name, password="hunter-some")

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from kusion_e2e.long import sampled
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
@@ -38,6 +39,7 @@ def cases(ns):
 
 
 @pytest.mark.parametrize("name", list(cases("x")))
+@sampled
 def test_says_what_is_wrong(controlled, tenant, name):
     resources, reason, text = cases(tenant)[name]
     spec = Spec(controlled, tenant).apply(resources)

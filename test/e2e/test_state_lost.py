@@ -12,6 +12,7 @@ from base64 import b64decode
 import pytest
 
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.long import sampled
 from kusion_e2e.pages import snippets
 from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map
@@ -499,6 +500,7 @@ def lose(world, way):
 
 
 @pytest.mark.parametrize("store, way", GONE)
+@sampled
 def test_state_is_gone(world, store, way):
     made = world(store, phases={**PHASES, **(MORE if (store, way) == (InFiles, "clear") else {})})
     lose(made, way)
@@ -658,6 +660,7 @@ def is_stopped(life):
 
 @pytest.mark.parametrize("way", ["put", "put_over", "put_heads"])
 @pytest.mark.parametrize("store", STORES)
+@sampled
 def test_state_is_older(world, store, way):
     made = world(store, phases={**AGED, **(MORE_AGED if (store, way) == (InObjects, "put") else {})})
     made.start()
@@ -825,6 +828,7 @@ def damage(life, store):
 
 @pytest.mark.parametrize("has_backup", [True, False], ids=["backup", "none"])
 @pytest.mark.parametrize("store", STORES)
+@sampled
 def test_damaged_state_is_mended(person, store, has_backup):
     """Of one Spec alone."""
     one = person(store, phases={"ready": Ready, "failed": Failed})

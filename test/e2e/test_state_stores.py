@@ -11,7 +11,7 @@ import pytest
 
 from kusion_e2e.canary import Canary
 from kusion_e2e.controller import PROGRAM, Controller, release_lease
-from kusion_e2e.long import LONG, takes_minutes
+from kusion_e2e.long import LONG, sampled, takes_minutes
 from kusion_e2e.paths import ROOT
 from kusion_e2e.servers import Servers
 from kusion_e2e.specs import Spec, config_map, resource
@@ -156,6 +156,7 @@ def world(state_namespace, tenant, servers, tmp_path):
 
 @pytest.mark.parametrize("kind, is_sealed", [*((kind, True) for kind in KINDS), ("postgres", False),
                                              ("s3", False), ("apache", False)])
+@sampled
 def test_the_life_of_a_spec(world, kind, is_sealed):
     server = world.servers.get(kind)
     place = server.new_place()
@@ -274,6 +275,7 @@ def test_a_kms_that_is_down_stops_who_begins(world, kms, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, "nginx"])
+@sampled
 def test_another_store_and_a_server_that_is_away(world, kind):
     server = world.servers.get(kind)
     place, another = server.new_place(), server.new_place()
@@ -318,6 +320,7 @@ def test_another_store_and_a_server_that_is_away(world, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@sampled
 def test_a_store_that_is_emptied_while_the_operator_works(world, kind):
     server = world.servers.get(kind)
     place = server.new_place()
@@ -372,6 +375,7 @@ def test_a_backup_that_is_put_back(world, tmp_path, kind):
     assert not world.values()
 
 
+@takes_minutes
 def test_state_goes_round_all_stores(world, tmp_path):
     places = ["configmap", *(world.servers.get(kind).new_place() for kind in KINDS), f"file:{tmp_path / 'state'}",
               "configmap"]

@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from kusion_e2e.controller import Controller
+from kusion_e2e.long import sampled
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 
@@ -107,6 +108,7 @@ def world(state_namespace, tenant, tmp_path):
 
 
 @pytest.mark.parametrize("is_file, way, reason", WAYS)
+@sampled
 def test_nothing_is_done_until_it_is_accepted(world, is_file, way, reason):
     made = world(is_file)
     made.start()

@@ -4,6 +4,7 @@ is measured by `hack/bench fairness`."""
 import pytest
 
 from kusion_e2e import starvation
+from kusion_e2e.long import sampled
 from kusion_e2e.wait import PATIENCE
 
 PROBES = 3
@@ -33,6 +34,7 @@ def burden(request, tenancy, other):
 
 
 @pytest.mark.parametrize("burden", list(BURDENS), indirect=True)
+@sampled
 def test_another_tenant_does_not_wait(other, burden):
     """No Spec of the burden gets Ready: who had to wait for one would wait for ever."""
     burden.begin()

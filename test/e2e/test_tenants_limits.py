@@ -14,6 +14,7 @@ import yaml
 
 from kusion_e2e.cgroup import Cgroup
 from kusion_e2e.controller import PROGRAM
+from kusion_e2e.long import takes_minutes
 from kusion_e2e.paths import CHART
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.tenancy import DEPLOYER, fetch
@@ -85,6 +86,7 @@ class TestMemory:
         return group.peak()
 
     @pytest.mark.parametrize("what", DATA)
+    @takes_minutes
     def test_the_memory_for_large_objects_is_bounded(self, tenancy, tenant, group, what):
         """Their number does not matter, once there are more than are worked on at a time."""
         few = self.fill(tenancy, tenant, "few", FEW, DATA[what])

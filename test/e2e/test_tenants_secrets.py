@@ -14,6 +14,7 @@ import pytest
 from kusion_e2e import refusals
 from kusion_e2e.canary import Canary
 from kusion_e2e.chart import OWN
+from kusion_e2e.long import sampled
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import GZIP
 from kusion_e2e.tenancy import DEPLOYER, fetch
@@ -205,6 +206,7 @@ def cases(tenancy, tenant, tmp_path_factory):
 
 
 @pytest.mark.parametrize("name", [*refusals.BY_CREATE, *refusals.BY_CHANGE, *refusals.OF_SECRETS])
+@sampled
 def test_a_refusal_tells_no_secret(cases, name):
     made, told = cases
     ready = made[name].spec.condition()

@@ -16,6 +16,7 @@ import pytest
 
 from kusion_e2e.broken import Whisperer, broken
 from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.long import sampled
 from kusion_e2e.rights import account, bound, wait_until_may
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.states import open_text, states
@@ -544,11 +545,13 @@ def check(world, name):
 
 
 @pytest.mark.parametrize("name", [*WRONG_RESOURCES, *WRONG_SPECS])
+@sampled
 def test_what_a_person_writes(world, name):
     check(world, name)
 
 
 @pytest.mark.parametrize("name", BEHAVIOURS)
+@sampled
 def test_what_a_provider_does(world, name):
     check(world, name)
 

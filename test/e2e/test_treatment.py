@@ -5,6 +5,7 @@ import json
 import pytest
 
 from kusion_e2e.kinds import create, new_release
+from kusion_e2e.long import sampled
 from kusion_e2e.specs import config_map
 from kusion_e2e.wait import eventually
 from test_policies import Team
@@ -39,6 +40,7 @@ KEEPERS = {
 
 
 @pytest.mark.parametrize("tool", KEEPERS)
+@sampled
 def test_what_is_kept_stays_when_it_leaves_the_spec(team, tool):
     keeper = KEEPERS[tool]
     # of an object that is not reconciled, the annotation is set after it was made

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from kusion_e2e.long import sampled
 from kusion_e2e.releases import by_name
 from kusion_e2e.rights import account, may
 from kusion_e2e.shell import type_in
@@ -66,6 +67,7 @@ def test_pods_that_no_node_takes(controlled, tenant):
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "DaemonSet"])
+@sampled
 def test_pods_that_cannot_be_created(controlled, tenant, kind):
     """Of an account that does not exist."""
     hang = workload(tenant, kind, serviceAccountName="nobody")
@@ -131,6 +133,7 @@ STATES = {
 
 
 @pytest.mark.parametrize("state", STATES)
+@sampled
 def test_containers_that_do_not_run(controlled, tenant, state):
     status, words = STATES[state]
     spec = Spec(controlled, tenant)

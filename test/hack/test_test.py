@@ -393,7 +393,6 @@ def test_what_needs_a_node_follows_one_another_beside_others(tree):
     assert order.index("node ends") < order.index("node-pod begins")
     assert order.index("node-pod ends") < order.index("demos-node begins")
     assert order.index("demos begins") < order.index("faults ends")
-    assert order.index("node begins") < order.index("faults ends")
 
 
 def test_an_image_that_cannot_be_built_fails_the_nodes_tests(tree):
