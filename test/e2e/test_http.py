@@ -241,7 +241,7 @@ def test_credentials_are_waited_for_and_told_nobody(controller, rest, tenant):
     ready = spec.wait("False")
     assert ready["reason"] == "SecretNotFound" and f'"{SECRET}"' in ready["message"], ready
     rest.secret(cluster, tenant, token="wrong-token-that-is-quoted")
-    eventually(lambda: spec.condition()["reason"] == "AccessDenied")
+    eventually(lambda: spec.condition()["reason"] == "CredentialsRefused")
     ready = spec.condition()
     assert "status 401" in ready["message"] and "wrong-token" not in ready["message"], ready
     rest.secret(cluster, tenant)
