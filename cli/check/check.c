@@ -8,11 +8,14 @@
 #include "engine/base/limits.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
+#include "engine/spec/place.h"
 #include "engine/spec/secret_ref.h"
 #include "engine/value/json.h"
 
 /* A namespace where none is known: no name of one. */
 #define SOME_NAMESPACE "-"
+
+#define LETTERS_AND_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 /* One Spec that is checked. */
 struct subject {
@@ -227,6 +230,52 @@ static void check_secrets(struct subject *subject)
     }
 }
 
+/* A reference to a secret counts where it is the whole of a string. */
+struct inner_check {
+    struct subject *subject;
+    size_t index;
+};
+
+static bool has_inner_reference(const char *text)
+{
+    const char *at = text ? strstr(text, SECRET_REF_PREFIX) : NULL;
+
+    return at && at > text && !strchr(LETTERS_AND_DIGITS, at[-1]);
+}
+
+static int warn_of_inner(void *arg, const struct value *string, const struct place *place,
+                         struct error *error)
+{
+    const struct inner_check *check = arg;
+    struct path path;
+
+    (void)error;
+    if (!has_inner_reference(value_string(string)))
+        return 0;
+    path_init(&path);
+    place_path(place, &path);
+    tell(check->subject, SEVERITY_WARNING, "InvalidReference", path_text(&path), check->index,
+         "has \"" SECRET_REF_PREFIX "\" in the middle of a text, where it is not replaced: a "
+         "reference must be the whole string");
+    path_done(&path);
+    return 0;
+}
+
+static void check_inner_references(struct subject *subject)
+{
+    const struct value *resources = value_path(subject->spec, "spec", "resources", NULL);
+    bool has_store = value_path(subject->spec, "spec", "secretStore", NULL);
+
+    for (size_t i = 0; has_store && i < value_count(resources); i++) {
+        const struct place all = {.key = "resources"}, one = {.above = &all, .index = i};
+        const struct place in = {.above = &one, .key = "attributes"};
+        struct inner_check check = {subject, i};
+
+        place_each_string(value_get(value_at(resources, i), "attributes"), &in, warn_of_inner,
+                          &check, NULL);
+    }
+}
+
 static void check_size(struct subject *subject)
 {
     _cleanup_buf_ struct buf text = BUF_INIT;
@@ -247,6 +296,7 @@ static void check_subject(struct subject *subject, struct checked *ret)
     check_engine(subject); /* first: of two findings at one place, the engine says more */
     check_schema(subject);
     check_secrets(subject);
+    check_inner_references(subject);
     check_size(subject);
     ret->n_resources += value_count(value_path(subject->spec, "spec", "resources", NULL));
     strmap_done(&subject->told);

@@ -98,7 +98,7 @@ static const char *add_link(struct buf *to, const char *at)
     middle += 2;
     if (*middle == '#')
         buf_printf(to, " (" CONDITIONS "%.*s)", (int)(end - middle), middle);
-    else if (str_has_prefix(middle, "http"))
+    else if (str_has_prefix(middle, "http://") || str_has_prefix(middle, "https://"))
         buf_printf(to, " (%.*s)", (int)(end - middle), middle);
     else if (str_has_prefix(middle, "../"))
         buf_printf(to, " (%.*s)", (int)(end - middle - 3), middle + 3);

@@ -111,6 +111,29 @@ static const struct value *find_resource(const struct value *resources, const ch
     return NULL;
 }
 
+/* A Release has what became of its first attempt. When it is tried again, and fails in another way,
+ * that is in the Spec. */
+static void add_later_failures(struct rows *rows, const struct value *spec)
+{
+    const struct value *failed = value_path(spec, "status", "resources", "failed", NULL);
+
+    for (size_t i = 0; i < rows->count; i++) {
+        struct row *row = &rows->items[i];
+        const struct value *failure = find_resource(failed, row->id);
+        bool is_skipped = str_equal(value_get_string(failure, "reason"), "DependencyNotReady");
+        enum row_state state = is_skipped ? ROW_SKIPPED : ROW_FAILED;
+
+        if (!failure)
+            continue;
+        if (row->state != state)
+            row->outcome = is_skipped ? "skipped" : "failed";
+        row->state = state;
+        row->reason = value_get_string(failure, "reason");
+        row->message = value_get_string(failure, "message");
+        row->waits_for = NULL;
+    }
+}
+
 /* Without a record: what the Spec itself says. */
 static void add_resources(struct rows *rows, const struct value *spec)
 {
@@ -180,6 +203,8 @@ void rows_init(struct rows *rows, const struct value *spec, const struct value *
         add_results(rows, results);
     else
         add_resources(rows, spec);
+    if (value_count(results) && release_has_ended(record) && condition_is(spec, "Ready", "False"))
+        add_later_failures(rows, spec);
     for (size_t i = 0; i < value_count(checks); i++)
         add_health_check(rows, value_at(checks, i), spec, record);
     for (size_t i = 0; i < rows->count; i++) {

@@ -226,6 +226,7 @@ int run_parse(const struct run *run, struct spec **ret, struct error *error)
                    &(struct spec_options){.types = types,
                                           .n_types = context->n_runtimes,
                                           .no_cross_namespace = context->no_cross_namespace,
+                                          .may_lack_store = run->has_own_resources,
                                           .has_sources = true},
                    ret, &problems, error);
     problems_done(&problems);

@@ -43,7 +43,8 @@ static void read_head(struct parse *parse, const struct value *object)
     spec->workspace = read_coordinate(check, fields, "workspace", "default");
     check_policy(check, fields, &spec->policy);
     check_awaited(check, fields, parse->options->no_cross_namespace, spec);
-    spec->has_secret_store = check_secret_store(check, value_get(fields, "secretStore"));
+    spec->has_secret_store = check_secret_store(check, value_get(fields, "secretStore")) ||
+                             parse->options->may_lack_store;
     parse_health_checks(parse, fields);
     parse_health_check_exprs(parse, fields);
 }

@@ -77,7 +77,7 @@ struct spec {
     struct spec_policy policy;
     struct spec_awaited *awaited;
     size_t n_awaited;
-    bool has_secret_store; /* `secretStore` names a provider */
+    bool has_secret_store; /* `secretStore` names a provider, or need not */
 
     struct resource *resources; /* in the order written */
     size_t n_resources;
@@ -104,6 +104,8 @@ struct spec_options {
     const struct spec_type *types;
     size_t n_types;
     bool no_cross_namespace; /* a Spec may not name objects of another namespace */
+    bool may_lack_store; /* references to secrets may be there without `secretStore`: of a Preview,
+                            which has resources alone and looks nothing up */
     bool has_sources; /* the resources of `resourcesFrom` are among `resources`. False: they are not
                          known, and an unknown id may be one of theirs */
 };

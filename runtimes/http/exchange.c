@@ -234,8 +234,8 @@ static const struct {
     int status, code;
     const char *reason, *meaning;
 } meanings[] = {
-    {401, ERR_FORBIDDEN, "AccessDenied", "the credentials are missing, or are not accepted"},
-    {403, ERR_FORBIDDEN, "AccessDenied", "the credentials do not allow it"},
+    {401, ERR_FORBIDDEN, "CredentialsRefused", "the credentials are missing, or are not accepted"},
+    {403, ERR_FORBIDDEN, "CredentialsRefused", "the credentials do not allow it"},
     {408, ERR_UNAVAILABLE, "Unavailable", "the server asks to try again"},
     {409, ERR_UNAVAILABLE, "RequestRefused", "it conflicts with what is there"},
     {412, ERR_CONFLICT, "Conflict", "it was changed since it was planned"},

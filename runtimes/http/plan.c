@@ -253,12 +253,28 @@ static int refuse_foreign(const struct planning *planning, struct error *error)
                    planning->place);
 }
 
+/* Whether the server gives what was read another id than the known one: then that is another thing,
+ * which `where` has found. */
+static bool has_other_id(const struct planning *planning, char **ret)
+{
+    *ret = planning->subject.id
+               ? rest_thing_id(&planning->subject.description, planning->thing.object)
+               : NULL;
+    return *ret && !str_equal(*ret, planning->subject.id);
+}
+
 static int plan_adoption(struct planning *planning, struct error *error)
 {
     struct runtime_step *step = &planning->step->base;
+    _cleanup_free_ char *id = NULL;
 
     if (!value_get(planning->target->extensions, IMPORT_ID))
         return refuse_foreign(planning, error);
+    if (has_other_id(planning, &id))
+        return err_set(error, ERR_INVALID, "ImportFailed",
+                       "extensions[" IMPORT_ID "]: what is there (%s) has the id \"%s\", which is "
+                       "to be given here",
+                       planning->place, id);
     planning->step->is_as_wanted = is_as_wanted(planning);
     if (!planning->step->is_as_wanted && !planning->subject.description.update)
         return err_set(error, ERR_INVALID, "ImportFailed",
@@ -327,14 +343,19 @@ static int look(struct planning *planning, const struct observation *hint,
     return 0;
 }
 
-/* The thing that State has, by its attributes of before, is another one than that of now. */
+/* The thing that State has, by its attributes of before, is another one than that of now: unless it
+ * has the same id, and is only looked for in another way. */
 static int plan_moved(struct planning *planning, struct error *error)
 {
     _cleanup_free_ char *reason = str_printf("it is at another place: %s", planning->place);
+    _cleanup_free_ char *id = NULL;
 
-    if (planning->thing.object)
+    if (!planning->thing.object)
+        return fill_replace(planning, reason, true, error);
+    id = rest_thing_id(&planning->subject.description, planning->thing.object);
+    if (!id || !str_equal(id, planning->subject.id))
         return refuse_foreign(planning, error);
-    return fill_replace(planning, reason, true, error);
+    return plan_present(planning, error);
 }
 
 static int plan_read(struct planning *planning, const struct observation *hint,

@@ -95,7 +95,9 @@ static int no_answer(const struct secret_server *server, const char *what, int c
                        ANSWER_BYTES >> 10);
     if (code == ERR_INVALID)
         return err_set(error, ERR_UNAVAILABLE, SECRET_UNAVAILABLE,
-                       "%s: the certificate of %s is not trusted", what, server->host);
+                       "%s: the certificate of %s is not trusted: its CA is to be in "
+                       "--secret-store-ca-file (in the chart: secretStores.caBundle)",
+                       what, server->host);
     return err_set(error, ERR_UNAVAILABLE, SECRET_UNAVAILABLE, "%s: %s does not answer", what,
                    server->host);
 }

@@ -64,8 +64,8 @@ char *pool_refusal(const struct pool *pool, const struct source *source)
 
     buf_printf(&text,
                "the provider %s is not one that the operator may run; its flag "
-               "--terraform-provider allows ",
-               source->shown);
+               "--terraform-provider allows %s",
+               source->shown, pool->config.n_allowed ? "" : "none");
     source_list(&text, pool->config.allowed, pool->config.n_allowed);
     return buf_take(&text);
 }

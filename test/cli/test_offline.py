@@ -121,6 +121,7 @@ def test_an_explanation_is_plain_text(reason):
 def test_links_lead_to_pages():
     assert "docs/approval.md" in kusion("explain", "AwaitingApproval").stdout
     assert "(docs/troubleshooting.md#rights-that-are-missing)" in kusion("explain", "AccessDenied").stdout
+    assert "(docs/http.md#hosts)" in kusion("explain", "HostNotAllowed").stdout
 
 
 @pytest.mark.parametrize("reason, page", [("Ready", "troubleshooting"), ("StateLost", "reasons")])

@@ -144,6 +144,46 @@ def test_what_is_there_already_is_left_alone_or_taken_over(spec, rest):
     assert rest.only("theirs")["attributes"] == {"x": "1"} and rest.only("theirs")["id"] == other["id"]
 
 
+def test_an_import_id_is_that_of_what_is_found(spec, rest):
+    """Else a request would go to the thing that the id names, with what was planned for that of the name."""
+    found, other = rest.new("theirs", {"name": "theirs", "x": "0"}), rest.new("other", {"x": "0"})
+    mine = rest.found("theirs", x="1")
+    for wrong in (other["id"], "theirs"):
+        mine["extensions"]["kusionstack.io/import-id"] = wrong
+        spec.apply([mine], retryInterval="2s")
+        eventually(lambda: spec.condition() and spec.condition()["reason"] == "ImportFailed")
+        assert f'has the id "{found["id"]}"' in spec.condition()["message"]
+    assert rest.only("theirs")["attributes"]["x"] == rest.only("other")["attributes"]["x"] == "0"
+    mine["extensions"]["kusionstack.io/import-id"] = found["id"]
+    spec.apply([mine]).wait("True")
+    assert rest.only("theirs")["attributes"]["x"] == "1" and rest.only("theirs")["id"] == found["id"]
+    rest.delete(other["id"])
+
+
+def test_one_that_is_looked_for_in_another_way_stays(spec, rest):
+    """By its id, then by its name in a list: the id says that it is the same."""
+    mine = rest.thing("a", x="1")
+    mine["attributes"]["name"] = "a"
+    spec.apply([mine]).wait("True")
+    before = rest.only("a")["id"]
+    for x in ("1", "2"):
+        listed = rest.found("a", x=x)
+        spec.apply([listed]).wait("True")
+        assert rest.only("a")["id"] == before and rest.only("a")["attributes"]["x"] == x
+    # And one of that name which somebody else has made is not taken for it.
+    other = {**rest.thing("b", x="2"), "id": thing_id("other")}
+    other["attributes"]["name"] = "b"
+    theirs = rest.new("b", {"name": "b", "x": "0"})
+    spec.apply([listed, other]).wait("True")
+    named = {**rest.found("b", x="2"), "id": thing_id("other")}
+    with rest.lock:
+        ours, = [one for one in rest.things().values() if one["name"] == "b" and one["id"] != theirs["id"]]
+        rest.made[ours["id"]]["name"] = "c"
+    spec.apply([listed, named], retryInterval="2s")
+    assert spec.wait("False")["reason"] == "ConflictDetected"
+    rest.delete(theirs["id"])
+
+
 def test_what_waits_waits_and_what_failed_fails(spec, rest):
     rest.changed["a"] = {"status": "pending"}
     waiting = rest.thing("a")
@@ -201,7 +241,7 @@ def test_credentials_are_waited_for_and_told_nobody(controller, rest, tenant):
     ready = spec.wait("False")
     assert ready["reason"] == "SecretNotFound" and f'"{SECRET}"' in ready["message"], ready
     rest.secret(cluster, tenant, token="wrong-token-that-is-quoted")
-    eventually(lambda: spec.condition()["reason"] == "AccessDenied")
+    eventually(lambda: spec.condition()["reason"] == "CredentialsRefused")
     ready = spec.condition()
     assert "status 401" in ready["message"] and "wrong-token" not in ready["message"], ready
     rest.secret(cluster, tenant)

@@ -284,6 +284,16 @@ def test_a_preview_looks_nothing_up_and_says_so(spec, vault):
     spec.delete()
 
 
+def test_a_preview_of_a_spec_that_is_not_there_needs_no_store(spec):
+    """A Release has no secretStore, and a Preview asks none."""
+    ns = spec.namespace
+    resources = [secret(ns, stringData={"p": "ref://pre/password"})]
+    release = preview(spec.cluster, ns, "none-yet", "first", resources=resources)
+    assert release["status"]["phase"] == "succeeded", release["status"]
+    assert release["status"]["plan"]["create"] == 1
+    assert "not looked up for a preview" in json.dumps(release["status"]), release["status"]
+
+
 def test_a_rotation_voids_an_approval_and_says_why(state_namespace, vault, team):
     vault.put("secret/app", password="hunter-first")
     spec = Approved(state_namespace, team)

@@ -1,5 +1,6 @@
 #include "runtimes/http/resource/check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/base/str.h"
@@ -15,6 +16,17 @@ struct reporting {
     const struct place *place;
 };
 
+/* "computed[0]": its index, which is cut off; NULL: it has none. */
+static const char *cut_index(char *step)
+{
+    char *bracket = strrchr(step, '[');
+
+    if (!bracket || !strchr("0123456789", bracket[1]) || step[strlen(step) - 1] != ']')
+        return NULL;
+    *bracket = '\0';
+    return bracket + 1;
+}
+
 static void report(void *arg, const char *field, const char *problem)
 {
     const struct reporting *reporting = arg;
@@ -22,12 +34,18 @@ static void report(void *arg, const char *field, const char *problem)
     _cleanup_free_ char *copy = str_new(field);
     struct place steps[8] = {{0}};
     const struct place *last = &in;
+    const char *index;
     char *rest = copy, *step;
 
     /* A header, or a pointer, is one step. */
-    for (size_t i = 0; i < ARRAY_SIZE(steps) && rest; i++) {
-        step = i + 1 < ARRAY_SIZE(steps) && *rest != '/' ? strsep(&rest, ".") : TAKE(rest);
+    for (size_t i = 0; i + 1 < ARRAY_SIZE(steps) && rest; i++) {
+        step = i + 2 < ARRAY_SIZE(steps) && *rest != '/' ? strsep(&rest, ".") : TAKE(rest);
+        index = *step != '/' ? cut_index(step) : NULL;
         steps[i] = (struct place){.above = last, .key = step};
+        last = &steps[i];
+        if (!index)
+            continue;
+        steps[++i] = (struct place){.above = last, .index = strtoul(index, NULL, 10)};
         last = &steps[i];
     }
     check_problem(reporting->check, INVALID_SPEC, last, "%s", problem);

@@ -413,7 +413,7 @@ static void check_headers_from(const struct checking *checking, const char *fiel
         check_object(checking, inner, one, header_from_members);
         check_credential(checking, inner, one);
         if (!is_absent(value_get(one, "secret")) && is_absent(value_get(one, "key")))
-            report(checking, inner, "a Secret has a key");
+            report(checking, inner, "must have `key`, too: that of the Secret's data");
     }
 }
 

@@ -130,7 +130,8 @@ int fill_check_names(const char *path, const struct value *parameters, bool has_
                            "{id} is not known here: extensions.id says where the answer of "
                            "`create` has it");
         if (fill_is_name(text) && !value_get(parameters, text))
-            return err_set(error, ERR_INVALID, "InvalidAttribute", "there is no parameter \"%s\"",
+            return err_set(error, ERR_INVALID, "InvalidAttribute",
+                           "there is no parameter \"%s\" (an attribute is written {/%s})", text,
                            text);
     }
     return 0;

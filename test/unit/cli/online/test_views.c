@@ -226,6 +226,40 @@ static void rows_of_failures_say_why(void)
     EXPECT_STR(rows.items[0].text, "AccessDenied: no", "hints are not of the row");
 }
 
+/* An attempt after the Release's own: the Spec has how it failed. */
+static void rows_of_later_attempts_say_why_those_failed(void)
+{
+    static const struct {
+        const char *ready, *phase, *outcome, *reason;
+        enum row_state state;
+        const char *text;
+    } cases[] = {
+        {"False", "failed", "failed", "AccessDenied", ROW_FAILED, "AccessDenied: now"},
+        {"False", "succeeded", "succeeded", "AccessDenied", ROW_FAILED, "AccessDenied: now"},
+        {"False", "failed", "failed", "DependencyNotReady", ROW_SKIPPED, "DependencyNotReady: now"},
+        {"Unknown", "applying", "failed", "AccessDenied", ROW_FAILED, "SecretNotFound: then"},
+        {"True", "succeeded", "succeeded", "AccessDenied", ROW_DONE, "then"},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_free_ char *text =
+            str_printf("{metadata: {name: web, namespace: shop}, spec: {resources: [{id: a:b:c}]}, "
+                       "status: {conditions: [{type: Ready, status: '%s'}], resources: {failed: "
+                       "[{id: a:b:c, reason: %s, message: now}]}}}",
+                       cases[i].ready, cases[i].reason);
+        _cleanup_free_ char *release =
+            str_printf("{status: {phase: %s, results: [{id: a:b:c, action: create, outcome: %s, "
+                       "reason: SecretNotFound, message: then}]}}",
+                       cases[i].phase, cases[i].outcome);
+        _cleanup_value_ const struct value *spec = yaml(text), *record = yaml(release);
+        _cleanup_(rows_done) struct rows rows;
+
+        rows_init(&rows, spec, record);
+        EXPECT_INT(rows.items[0].state, cases[i].state, text);
+        EXPECT_STR(rows.items[0].text, cases[i].text, text);
+    }
+}
+
 /* ---- Plans ---- */
 
 static char *plan_text(const char *status, struct plan_view view)
@@ -411,7 +445,8 @@ static void what_to_do_next_is_of_this_program(void)
 SUITE(cli_views, TEST(ids_are_shortened), TEST(ages_are_kubectls), TEST(times_are_short),
       TEST(specs_stand_as_their_conditions_say), TEST(a_change_that_nobody_saw_is_told),
       TEST(rows_say_what_each_waits_for), TEST(rows_say_by_what_each_waits),
-      TEST(rows_are_of_health_checks_too), TEST(rows_of_failures_say_why), TEST(plans_are_shown),
+      TEST(rows_are_of_health_checks_too), TEST(rows_of_failures_say_why),
+      TEST(rows_of_later_attempts_say_why_those_failed), TEST(plans_are_shown),
       TEST(hostile_plans_are_harmless), TEST(long_values_are_cut_between_characters),
       TEST(changes_of_a_plan_are_counted), TEST(grants_are_read_from_the_operators_offers),
       TEST(owners_from_git_are_known), TEST(what_to_do_next_is_of_this_program))

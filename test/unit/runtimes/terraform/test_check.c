@@ -162,4 +162,19 @@ static void resources_are_checked(void)
     source_done(&allowed);
 }
 
-SUITE(terraform_check, TEST(resources_are_checked))
+static void without_providers_none_is_allowed(void)
+{
+    struct runtime *runtime =
+        tf_runtime_new(&(struct tf_runtime_config){.finder.mirror = "/nowhere"});
+    const struct spec_type type = {
+        .name = "Terraform", .checks = runtime->ops->check, .arg = runtime};
+    _cleanup_value_ const struct value *object =
+        spec_of("hashicorp:random:random_id:a", "{}", "{}");
+    _cleanup_free_ char *found =
+        problems_of(&(struct spec_options){.types = &type, .n_types = 1}, object);
+
+    EXPECT(str_has_suffix(found, "; its flag --terraform-provider allows none"), found);
+    runtime->ops->free(runtime);
+}
+
+SUITE(terraform_check, TEST(resources_are_checked), TEST(without_providers_none_is_allowed))

@@ -46,7 +46,7 @@ static void says_what_is_wrong_and_where(void)
         {CONNECTION(",\"basicFrom\":{\"usernameRef\":\"ref://a/b\"}"),
          "connection.basicFrom: usernameRef and passwordRef go together; "},
         {CONNECTION(",\"headersFrom\":[{\"name\":\"X-A\",\"secret\":\"a\"}]"),
-         "connection.headersFrom[0]: a Secret has a key; "},
+         "connection.headersFrom[0]: must have `key`, too: that of the Secret's data; "},
         {CONNECTION(",\"headersFrom\":[{\"name\":\"Host\",\"ref\":\"ref://a/b\"}]"),
          "connection.headersFrom[0].name: this header cannot be set here; "},
         {CONNECTION(
