@@ -218,11 +218,30 @@ int approval_needs_release(const struct attempt *attempt, bool *ret, struct erro
                : shows_another(attempt, ret, error);
 }
 
+/* What waits was shown under other digests, which say nothing of what would be done now. *ret:
+ * NULL: it was not. */
+static int find_incomparable(const struct attempt *attempt, const char **ret, struct error *error)
+{
+    _cleanup_(approved_plan_unref_p) struct approved_plan *shown = NULL;
+    struct error problem = {0};
+    int r = load(attempt, attempt->release, &shown, &problem);
+
+    *ret =
+        r == ERR_CORRUPT || r == ERR_UNSUPPORTED
+            ? "its plan cannot be compared: another version of the operator made its digest, or it "
+              "was made for another account or with another key; the next Release shows the plan"
+            : NULL;
+    return r < 0 && !is_lost(r) ? err_copy(error, &problem) : 0;
+}
+
 int approval_cancel(const struct attempt *attempt, struct error *error)
 {
-    return attempt->apply.approval_lost
-               ? run_cancel_release_as(&attempt->run, attempt->release, PLAN_STALE,
-                                       attempt->apply.approval_lost, error)
+    const char *why = attempt->apply.approval_lost;
+    int r = why ? 0 : find_incomparable(attempt, &why, error);
+
+    if (r < 0)
+        return r;
+    return why ? run_cancel_release_as(&attempt->run, attempt->release, PLAN_STALE, why, error)
                : run_cancel_release(&attempt->run, attempt->release,
                                     "something else would be done now than its plan shows", error);
 }

@@ -1,4 +1,5 @@
 # What docs/pictures/session.cast shows (hack/pictures record). The lines before the blank one are not shown.
+# shellcheck shell=bash
 kubectl apply --server-side -f examples/team-a.yaml
 cp examples/guestbook.yaml .
 

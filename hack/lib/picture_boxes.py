@@ -40,9 +40,10 @@ def point(box, side, part):
 def draw_arrow(start, end, text):
     (x1, y1), (x2, y2) = start, end
     yield f'<path d="M{x1:g} {y1:g}L{x2:g} {y2:g}" stroke="#5b6272" stroke-width="1.4" fill="none" marker-end="url(#a)"/>'
-    if text:
-        yield (f'<text x="{(x1 + x2) / 2:g}" y="{(y1 + y2) / 2 - 5:g}" stroke="#fff" stroke-width="4" '
-               f'paint-order="stroke">{escape(text)}</text>')
+    lines = text.split(" | ") if text else []
+    for i, line in enumerate(lines, start=1):
+        yield (f'<text x="{(x1 + x2) / 2:g}" y="{(y1 + y2) / 2 - 7 - 15 * (len(lines) - i):g}" stroke="#fff" stroke-width="4" '
+               f'paint-order="stroke">{escape(line)}</text>')
 
 
 def draw_boxes(source):

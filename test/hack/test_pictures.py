@@ -1,4 +1,4 @@
-"""The pictures of README.md are those of the text beside them."""
+"""The pictures of the docs are those of the text beside them."""
 
 import subprocess
 import sys

@@ -51,6 +51,8 @@ const struct value *api_server_get(struct api_server *server, const char *path);
 size_t api_server_size(struct api_server *server, const char *path);
 /* Makes an object; its kind tells where. These abort when refused, with the answer. */
 void api_server_create(struct api_server *server, const char *json);
+/* The object as another server has it: its uid, generation, status and owners of fields stay. */
+void api_server_put(struct api_server *server, const char *json);
 void api_server_edit(struct api_server *server, const char *path, const char *merge_patch);
 void api_server_delete(struct api_server *server, const char *path);
 /* The object is gone, whatever its finalizers: as where a real server looks at them for a deletion

@@ -96,6 +96,28 @@ void api_server_create(struct api_server *server, const char *json)
     must(server, "POST", path, json);
 }
 
+void api_server_put(struct api_server *server, const char *json)
+{
+    _cleanup_value_ const struct value *object = NULL;
+    const struct value *metadata;
+    const struct api_kind *kind;
+    struct error error = {0};
+
+    if (json_read_str(json, &object, &error) < 0) {
+        fprintf(stderr, "%s: %s\n", json, error.message);
+        abort();
+    }
+    metadata = value_get(object, "metadata");
+    pthread_mutex_lock(&server->lock);
+    kind = api_kinds_find_by_name(server, value_get_string(object, "apiVersion"),
+                                  value_get_string(object, "kind"));
+    if (!kind)
+        abort();
+    api_storage_commit(server, kind, value_get_string(metadata, "namespace"),
+                       value_get_string(metadata, "name"), object);
+    pthread_mutex_unlock(&server->lock);
+}
+
 void api_server_edit(struct api_server *server, const char *path, const char *merge_patch)
 {
     must(server, "MERGE", path, merge_patch);
