@@ -25,31 +25,33 @@
 
 /* Values with something sensitive in them; references. */
 struct secrets {
+    struct operation *operation;
     const struct value *values[MOST_VALUES];
     size_t count;
 };
 
-/* A record, a step and the node often share one value. */
+/* A record, a step and the node often share one value. What stands in State for a secret of a store
+ * names the reference, which is none. */
 static void add_secret(struct secrets *secrets, const struct value *value)
 {
+    _cleanup_value_ const struct value *unmarked = NULL;
+
+    if (!value_has_sensitive(value))
+        return;
+    unmarked = operation_unmark_secrets(secrets->operation, value);
     for (size_t i = 0; i < secrets->count; i++)
-        if (secrets->values[i] == value)
+        if (secrets->values[i] == unmarked)
             return;
-    if (value_has_sensitive(value))
-        secrets->values[secrets->count++] = value_ref(value);
+    secrets->values[secrets->count++] = TAKE(unmarked);
 }
 
 /* Without the memory, which is secret only because nobody but the runtime knows what is in it: ids,
  * as a rule, and versions, which messages need. */
-static void add_record(struct secrets *secrets, struct operation *operation,
-                       const struct record *record)
+static void add_record(struct secrets *secrets, const struct record *record)
 {
-    _cleanup_value_ const struct value *attributes = NULL;
-
     if (!record)
         return;
-    attributes = operation_unmark_secrets(operation, record->attributes);
-    add_secret(secrets, attributes);
+    add_secret(secrets, record->attributes);
     add_secret(secrets, record->extensions);
     add_secret(secrets, record->result);
 }
@@ -74,19 +76,26 @@ static void list_secrets(struct node *node, struct secrets *ret)
     const struct plan_change *change = operation_change(node);
     _cleanup_(record_unref_p) const struct record *now =
         ledger_get(operation->ledger, change->id, change->deposed);
+    const struct value *own[4];
 
-    add_record(ret, operation, change->record);
+    ret->operation = operation;
+    add_record(ret, change->record);
     if (now != change->record)
-        add_record(ret, operation, now);
+        add_record(ret, now);
     add_step(ret, change->step);
     add_step(ret, change->removal);
     add_step(ret, node->step);
     add_step(ret, node->removal);
-    LOCKED(&operation->lock);
-    add_secret(ret, node->attributes);
-    add_secret(ret, node->extensions);
-    add_secret(ret, node->seen);
-    add_secret(ret, node->former);
+    pthread_mutex_lock(&operation->lock);
+    own[0] = value_ref(node->attributes);
+    own[1] = value_ref(node->extensions);
+    own[2] = value_ref(node->seen);
+    own[3] = value_ref(node->former);
+    pthread_mutex_unlock(&operation->lock);
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++) {
+        add_secret(ret, own[i]);
+        value_unref(own[i]);
+    }
 }
 
 static void secrets_done(struct secrets *secrets)

@@ -63,20 +63,31 @@ static void values_are_in_the_world_alone(void)
 
 static void rotation_changes_the_resource_and_its_dependents(void)
 {
-    struct fake_secrets secrets = {.items = {DB}};
-    _cleanup_stage_ struct stage stage;
+    static const struct {
+        const char *spec, *planned, *reason, *objects;
+    } rows[] = {
+        {"Secret/s=&db a@s.data.x b=1", "update s; update a; unchanged b",
+         "s: ref://db/x has version 2, and was applied in version 1",
+         "a@Y2FuYXJ5LXNlY29uZA== b=1 s=Y2FuYXJ5LXNlY29uZA=="},
+        {"Cloud/d=&db b=1", "update d; unchanged b",
+         "d: ref://db/x has version 2, and was applied in version 1", "b=1"},
+    };
 
-    stage_init(&stage);
-    stage.secrets = &secrets;
-    EXPECT_INT(stage_apply(&stage, "Secret/s=&db a@s.data.x b=1"), 0, stage.error.message);
-    secrets.items[0].value = "canary-second";
-    secrets.items[0].version = "2";
-    EXPECT_INT(stage_apply(&stage, "Secret/s=&db a@s.data.x b=1"), 0, stage.error.message);
-    EXPECT_STR(stage.planned.data, "update s; update a; unchanged b", "planned");
-    EXPECT(strstr(stage.reasons.data, "s: ref://db/x has version 2, and was applied in version 1"),
-           stage.reasons.data);
-    EXPECT_STR(stage_objects(&stage), "a@Y2FuYXJ5LXNlY29uZA== b=1 s=Y2FuYXJ5LXNlY29uZA==", "done");
-    expect_nowhere(&stage, "rotated");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct fake_secrets secrets = {.items = {DB}};
+        _cleanup_stage_ struct stage stage;
+
+        stage_init(&stage);
+        stage.secrets = &secrets;
+        EXPECT_INT(stage_apply(&stage, rows[i].spec), 0, stage.error.message);
+        secrets.items[0].value = "canary-second";
+        secrets.items[0].version = "2";
+        EXPECT_INT(stage_apply(&stage, rows[i].spec), 0, stage.error.message);
+        EXPECT_STR(stage.planned.data, rows[i].planned, "planned");
+        EXPECT(strstr(stage.reasons.data, rows[i].reason), stage.reasons.data);
+        EXPECT_STR(stage_objects(&stage), rows[i].objects, "done");
+        expect_nowhere(&stage, "rotated");
+    }
 }
 
 /* The version alone is no change of the world; State has it, where the resource is applied. */
