@@ -263,6 +263,17 @@ static bool has_other_id(const struct planning *planning, char **ret)
     return *ret && !str_equal(*ret, planning->subject.id);
 }
 
+/* known: how State knows its own. */
+static int refuse_other(const struct planning *planning, const char *what, const char *known,
+                        struct error *error)
+{
+    return err_set(error, ERR_CONFLICT, "ConflictDetected",
+                   "%s is not the thing that State has (%s %s): it belongs to somebody else. To "
+                   "take it over, apply the Spec without this resource, and then with it and its "
+                   "extensions[" IMPORT_ID "]",
+                   planning->place, what, known);
+}
+
 static int plan_adoption(struct planning *planning, struct error *error)
 {
     struct runtime_step *step = &planning->step->base;
@@ -354,7 +365,7 @@ static int plan_moved(struct planning *planning, struct error *error)
         return fill_replace(planning, reason, true, error);
     id = rest_thing_id(&planning->subject.description, planning->thing.object);
     if (!id || !str_equal(id, planning->subject.id))
-        return refuse_foreign(planning, error);
+        return refuse_other(planning, "at", record_place(planning->target->prior), error);
     return plan_present(planning, error);
 }
 
@@ -362,6 +373,7 @@ static int plan_read(struct planning *planning, const struct observation *hint,
                      const struct runtime_call *call, struct error *error)
 {
     const struct record *prior = planning->target->prior;
+    _cleanup_free_ char *id = NULL;
     bool is_moved;
     int r;
 
@@ -374,6 +386,8 @@ static int plan_read(struct planning *planning, const struct observation *hint,
         return r;
     if (is_moved)
         return plan_moved(planning, error);
+    if (prior && has_other_id(planning, &id))
+        return refuse_other(planning, "with the id", planning->subject.id, error);
     return planning->thing.object ? plan_present(planning, error) : plan_absent(planning, error);
 }
 
@@ -410,6 +424,8 @@ static int plan_removal(struct planning *planning, const struct observation *hin
 {
     struct runtime_step *step = &planning->step->base;
     const struct record *prior = planning->target->prior;
+    _cleanup_free_ char *id = NULL;
+    bool is_there;
     int r;
 
     if (description_needs_id(&planning->subject.description) && !planning->subject.id)
@@ -420,7 +436,8 @@ static int plan_removal(struct planning *planning, const struct observation *hin
     r = look(planning, hint, call, error);
     if (r < 0)
         return r;
-    step->action = planning->thing.object || record_is_unseen(prior) ? PLAN_DELETE : PLAN_FORGET;
+    is_there = planning->thing.object && !has_other_id(planning, &id);
+    step->action = is_there || record_is_unseen(prior) ? PLAN_DELETE : PLAN_FORGET;
     if (step->action == PLAN_DELETE && planning->target->part == TARGET_WHOLE &&
         description_prevents_destroy(planning->target->extensions))
         return destroy_prevented(NULL, error);

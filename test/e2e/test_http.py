@@ -184,6 +184,21 @@ def test_one_that_is_looked_for_in_another_way_stays(spec, rest):
     rest.delete(theirs["id"])
 
 
+def test_another_one_of_the_same_name_is_not_ours(spec, rest):
+    """Somebody deletes it, and makes one of that name."""
+    spec.apply([rest.found("a", x="1")], interval="2s", retryInterval="2s").wait("True")
+    rest.delete(rest.only("a")["id"])
+    theirs = rest.new("a", {"name": "a", "x": "0"})["id"]
+    ready = spec.wait("False")
+    assert ready["reason"] == "ConflictDetected" and "not the thing that State has" in ready["message"], ready
+    spec.apply([config_map("book", spec.namespace)]).wait("True")
+    assert rest.only("a")["id"] == theirs and rest.only("a")["attributes"]["x"] == "0"
+    mine = rest.found("a", x="1")
+    mine["extensions"]["kusionstack.io/import-id"] = theirs
+    spec.apply([mine]).wait("True")
+    assert rest.only("a")["id"] == theirs and rest.only("a")["attributes"]["x"] == "1"
+
+
 def test_what_waits_waits_and_what_failed_fails(spec, rest):
     rest.changed["a"] = {"status": "pending"}
     waiting = rest.thing("a")
