@@ -8,7 +8,7 @@
 #pragma once
 
 #include "controller/connection.h"
-#include "controller/reconcile/context.h"
+#include "controller/reconcile/records/context.h"
 #include "controller/serve/metrics.h"
 #include "engine/base/buf.h"
 

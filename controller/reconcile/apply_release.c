@@ -1,8 +1,8 @@
 #include "controller/reconcile/apply_release.h"
 
 #include "controller/reconcile/approval.h"
-#include "controller/reconcile/operation_log.h"
-#include "controller/reconcile/recorded.h"
+#include "controller/reconcile/records/recorded.h"
+#include "controller/reconcile/run/operation_log.h"
 #include "engine/base/str.h"
 
 /* It applies what is in force now: this generation of the Spec, or its hold. */

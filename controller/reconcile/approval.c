@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "controller/reconcile/approval_private.h"
-#include "controller/reconcile/plans.h"
+#include "controller/reconcile/records/plans.h"
 #include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"

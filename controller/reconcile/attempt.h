@@ -20,8 +20,8 @@
 
 #include "controller/core/workers.h"
 #include "controller/desk/desk.h"
-#include "controller/reconcile/run.h"
-#include "controller/reconcile/source_reading.h"
+#include "controller/reconcile/inputs/source_reading.h"
+#include "controller/reconcile/run/run.h"
 #include "engine/operation/operation.h"
 
 enum attempt_kind {

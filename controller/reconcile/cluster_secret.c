@@ -1,6 +1,6 @@
 #include "controller/reconcile/cluster_secret.h"
 
-#include "controller/reconcile/source_watches.h"
+#include "controller/reconcile/inputs/source_watches.h"
 
 void cluster_secret_follow(const struct attempt *attempt)
 {

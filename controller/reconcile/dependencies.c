@@ -1,8 +1,8 @@
 #include "controller/reconcile/dependencies.h"
 
 #include "controller/desk/dependencies.h"
-#include "controller/reconcile/api.h"
-#include "controller/reconcile/sight.h"
+#include "controller/reconcile/records/api.h"
+#include "controller/reconcile/run/sight.h"
 #include "controller/reconcile/tell.h"
 #include "engine/base/duration.h"
 #include "engine/base/str.h"

@@ -1,8 +1,8 @@
 #include "controller/reconcile/dependents.h"
 
 #include "controller/desk/dependencies.h"
-#include "controller/reconcile/api.h"
-#include "controller/reconcile/sight.h"
+#include "controller/reconcile/records/api.h"
+#include "controller/reconcile/run/sight.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"

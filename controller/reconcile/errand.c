@@ -2,11 +2,11 @@
 
 #include <stdatomic.h>
 
+#include "controller/reconcile/inputs/spec_context.h"
+#include "controller/reconcile/inputs/spec_secrets.h"
+#include "controller/reconcile/inputs/spec_takeover.h"
 #include "controller/reconcile/progress.h"
-#include "controller/reconcile/spec_context.h"
 #include "controller/reconcile/spec_export.h"
-#include "controller/reconcile/spec_secrets.h"
-#include "controller/reconcile/spec_takeover.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "controller/reconcile/attempt.h"
-#include "controller/reconcile/recall.h"
+#include "controller/reconcile/run/recall.h"
 
 /* The operation was opened, and attempt->spec (NULL: everything is to be deleted) is to be planned.
  * Where nothing is to be gathered before that, it is planned at once. recall: taken over. */

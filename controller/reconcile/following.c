@@ -1,8 +1,8 @@
 #include "controller/reconcile/following.h"
 
 #include "controller/desk/following.h"
-#include "controller/reconcile/corrections.h"
-#include "controller/reconcile/source_watches.h"
+#include "controller/reconcile/inputs/source_watches.h"
+#include "controller/reconcile/run/corrections.h"
 #include "engine/base/str.h"
 #include "runtimes/io/random.h"
 

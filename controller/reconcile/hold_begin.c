@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "controller/reconcile/hold_revision.h"
-#include "controller/reconcile/recall.h"
-#include "controller/reconcile/request.h"
+#include "controller/reconcile/run/hold_revision.h"
+#include "controller/reconcile/run/recall.h"
+#include "controller/reconcile/run/request.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"
 #include "runtimes/kubernetes/client/resource_version.h"

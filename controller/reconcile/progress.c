@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "controller/reconcile/report.h"
+#include "controller/reconcile/status/report.h"
 #include "controller/reconcile/tell.h"
 #include "engine/base/buf.h"
 #include "engine/base/mem.h"

@@ -1,9 +1,9 @@
 #include "controller/reconcile/rejection.h"
 
-#include "controller/reconcile/api.h"
 #include "controller/reconcile/approval.h"
-#include "controller/reconcile/report.h"
-#include "controller/reconcile/request.h"
+#include "controller/reconcile/records/api.h"
+#include "controller/reconcile/run/request.h"
+#include "controller/reconcile/status/report.h"
 #include "controller/reconcile/tell.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"

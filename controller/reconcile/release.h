@@ -5,7 +5,7 @@
 #pragma once
 
 #include "controller/core/workers.h"
-#include "controller/reconcile/context.h"
+#include "controller/reconcile/records/context.h"
 
 /* arg: struct reconcile_context. */
 struct reconcile_result reconcile_release(void *arg, const char *key, struct cancel *cancel);

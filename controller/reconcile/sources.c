@@ -1,6 +1,6 @@
 #include "controller/reconcile/sources.h"
 
-#include "controller/reconcile/source_watches.h"
+#include "controller/reconcile/inputs/source_watches.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "controller/desk/desk.h"
-#include "controller/reconcile/spec_secret.h"
+#include "controller/reconcile/run/spec_secret.h"
 #include "engine/base/base64.h"
 #include "engine/base/str.h"
 #include "engine/log/log.h"

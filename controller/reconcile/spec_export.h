@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include "controller/reconcile/run.h"
+#include "controller/reconcile/run/run.h"
 
 /* The Spec asks for one. In a namespace that is being deleted, none is written. */
 bool spec_export_is_wanted(const struct run *run);

@@ -1,6 +1,6 @@
 #include "controller/reconcile/tell.h"
 
-#include "controller/reconcile/request.h"
+#include "controller/reconcile/run/request.h"
 #include "engine/log/log.h"
 
 static void tell_request(const struct attempt *attempt, const struct outcome *outcome)

@@ -102,7 +102,7 @@ def test_one_that_is_wrong_is_not_drawn():
 
 # ---- explain ----
 
-REASONS = re.findall(r"^REASON\((\w+),", (ROOT / "controller/reconcile/reason.def").read_text(), re.MULTILINE)
+REASONS = re.findall(r"^REASON\((\w+),", (ROOT / "controller/reconcile/status/reason.def").read_text(), re.MULTILINE)
 
 
 def test_every_reason_is_explained():

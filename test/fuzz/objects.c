@@ -2,7 +2,7 @@
  * Live objects, of any form: their health, what is observed and kept of them, what is sent of them
  * when they are a Spec's, and what is made of one that is a Release. The input is the object.
  */
-#include "controller/reconcile/releases.h"
+#include "controller/reconcile/records/releases.h"
 #include "engine/base/str.h"
 #include "engine/base/utf8.h"
 #include "engine/value/json.h"

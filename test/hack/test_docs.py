@@ -22,8 +22,8 @@ INTERNAL = {
     "engine/yaml/yaml_text.c": {"MAX_DIRECTIVES"}, "engine/yaml/yaml_scalar.c": {"MOST_EXPONENT"},
     "runtimes/http/exchange.c": {"MOST_HEADERS"}, "runtimes/http/plan.c": {"MOST_STEPS"}, "engine/operation/redact.c": {"MOST_ROUNDS", "MOST_VALUES"},
     "engine/spec/dependencies.c": {"MOST_COMPARED"}, "controller/reconcile/approval.c": {"MOST_READ"},
-    "controller/reconcile/hold_begin.c": {"MOST_ENDED"}, "controller/reconcile/hold_revision.c": {"MOST_NAMED"},
-    "controller/reconcile/suspects.c": {"MOST_DOUBLED"}, "controller/reconcile/witness.c": {"MOST_READ"},
+    "controller/reconcile/hold_begin.c": {"MOST_ENDED"}, "controller/reconcile/run/hold_revision.c": {"MOST_NAMED"},
+    "controller/reconcile/suspects.c": {"MOST_DOUBLED"}, "controller/reconcile/run/witness.c": {"MOST_READ"},
     "runtimes/file/names.c": {"MAX_NAME"},
     "runtimes/io/process.c": {"MOST_READS"}, "runtimes/io/sandbox_program.c": {"MOST_HEADERS"},
     "runtimes/kubernetes/client/api_error.c": {"MAX_CAUSES"}, "runtimes/kubernetes/client/lease.c": {"MAX_ROUNDS"},
@@ -123,7 +123,7 @@ def test_limits_have_each_flag_with_a_bound():
 
 
 def test_reasons_of_limits_are_known():
-    known = (ROOT / "controller/reconcile/reason.def").read_text()
+    known = (ROOT / "controller/reconcile/status/reason.def").read_text()
     for what, _, _, _, beyond in rows("limits.md", 5):
         for reason in re.findall(r"`([A-Z][A-Za-z]+)`", beyond):
             assert f"REASON({reason}," in known, f"{what}: {reason}"
@@ -171,7 +171,7 @@ def test_each_alert_has_a_runbook():
 
 
 def test_reasons_of_runbooks_are_known():
-    known = (ROOT / "controller/reconcile/reason.def").read_text()
+    known = (ROOT / "controller/reconcile/status/reason.def").read_text()
     page = (ROOT / "docs/runbooks.md").read_text()
     shown = {"Pending", "ImagePullBackOff", "OOMKilled"}  # what kubectl shows of Pods
     for reason in set(re.findall(r"`([A-Z][a-z]+[A-Z]?[A-Za-z]+)`", page)) - shown:

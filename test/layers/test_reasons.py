@@ -1,4 +1,4 @@
-"""The reasons that a status may have: controller/reconcile/reason.def lists them, and docs/reasons.md
+"""The reasons that a status may have: controller/reconcile/status/reason.def lists them, and docs/reasons.md
 has a heading for each. Neither lacks one that the other has, or that the code sets."""
 
 import re
@@ -17,7 +17,7 @@ InvalidRequest InvalidUser InvalidXML NoResourceVersion PhaseOrder StateUnknown 
 
 
 def listed():
-    table = (ROOT / "controller/reconcile/reason.def").read_text()
+    table = (ROOT / "controller/reconcile/status/reason.def").read_text()
     return re.findall(r"^REASON\((\w+),", table, re.M)
 
 

@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controller/reconcile/conditions.h"
+#include "controller/reconcile/status/conditions.h"
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/approval_scene.h"

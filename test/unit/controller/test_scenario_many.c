@@ -1,5 +1,5 @@
 /* Several Specs, several processes, and what people ask of Releases. */
-#include "controller/reconcile/conditions.h"
+#include "controller/reconcile/status/conditions.h"
 #include "engine/base/buf.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"

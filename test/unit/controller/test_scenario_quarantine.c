@@ -1,8 +1,8 @@
 /* What a process finds that comes after another one died: the record of what was under way. */
 #include <unistd.h>
 
-#include "controller/reconcile/conditions.h"
 #include "controller/reconcile/quarantine.h"
+#include "controller/reconcile/status/conditions.h"
 #include "engine/base/str.h"
 #include "engine/release/history.h"
 #include "engine/value/json.h"

@@ -4,7 +4,7 @@
  */
 #include <unistd.h>
 
-#include "controller/reconcile/conditions.h"
+#include "controller/reconcile/status/conditions.h"
 #include "engine/base/str.h"
 #include "test/unit/controller/scene.h"
 #include "test/unit/engine/sweep.h"

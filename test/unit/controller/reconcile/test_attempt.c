@@ -4,7 +4,7 @@
 #include "engine/base/str.h"
 #include "engine/value/json.h"
 #include "runtimes/io/clock.h"
-#include "test/unit/controller/reconcile/scene.h"
+#include "test/unit/controller/reconcile/records/scene.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"
 

@@ -2,8 +2,9 @@
 #include "controller/reconcile/dependents.h"
 
 #include "controller/desk/dependencies.h"
+#include "controller/reconcile/attempt.h"
 #include "engine/base/str.h"
-#include "test/unit/controller/reconcile/scene.h"
+#include "test/unit/controller/reconcile/records/scene.h"
 #include "test/unit/suite.h"
 
 #define DB "/apis/api.kusion.io/v1/namespaces/team/specs/db"
@@ -67,6 +68,7 @@ static void others_cost_few_requests(void)
         EXPECT_INT(dependents_await(&attempt, &result, &scene.error), 0, rows[i].note);
         EXPECT_INT(fake_server_count(scene.api.server), rows[i].requests, rows[i].note);
         value_unref(attempt.run.object);
+        attempts_abandon(scene.context.desk);
         scene_stop(&scene);
     }
 }

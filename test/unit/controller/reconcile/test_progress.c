@@ -4,7 +4,7 @@
 
 #include "controller/reconcile/attempt.h"
 #include "engine/base/str.h"
-#include "test/unit/controller/reconcile/scene.h"
+#include "test/unit/controller/reconcile/records/scene.h"
 #include "test/unit/suite.h"
 
 /* A Spec in generation 3. */
@@ -36,6 +36,7 @@ static void fixture_start(struct fixture *fixture, const struct fake_step *steps
 
 static void fixture_stop(struct fixture *fixture)
 {
+    attempts_abandon(fixture->scene.context.desk);
     scene_stop(&fixture->scene);
 }
 

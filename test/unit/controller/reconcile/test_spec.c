@@ -2,7 +2,7 @@
 
 #include "controller/reconcile/attempt.h"
 #include "controller/reconcile/release.h"
-#include "test/unit/controller/reconcile/scene.h"
+#include "test/unit/controller/reconcile/records/scene.h"
 #include "test/unit/suite.h"
 
 typedef struct reconcile_result reconcile_fn(void *arg, const char *key, struct cancel *cancel);
@@ -58,6 +58,7 @@ static void reads_again_what_waited_for_memory(void)
         EXPECT_INT(result.kind, RECONCILE_RETRY, "its status was refused");
         EXPECT(attempt->reservation.ticket, "it keeps its ticket");
     }
+    attempts_abandon(scene.context.desk);
     scene_stop(&scene);
 }
 
@@ -123,6 +124,7 @@ static void a_stale_answer_is_refused(void)
         desk_observe(desk, kind_of(rows[i].reconcile), "team/web", &shown, false);
         result = rows[i].reconcile(&scene.context, "team/web", NULL);
         EXPECT_INT(result.kind, RECONCILE_RETRY, rows[i].note); /* and nothing else is asked */
+        attempts_abandon(scene.context.desk);
         scene_stop(&scene);
     }
 }
@@ -160,6 +162,7 @@ static void a_cancelled_reconcile_keeps_nothing(void)
         budget_stats(desk_budget(desk, kind), &stats);
         EXPECT_INT((long long)stats.reserved, 0, rows[i].note);
         desk_end_all(desk, expect_none_kept);
+        attempts_abandon(scene.context.desk);
         scene_stop(&scene);
     }
 }

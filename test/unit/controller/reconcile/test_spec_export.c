@@ -2,13 +2,14 @@
 #include "controller/reconcile/spec_export.h"
 
 #include "controller/desk/desk.h"
+#include "controller/reconcile/attempt.h"
 #include "engine/base/mem.h"
 #include "engine/base/str.h"
 #include "engine/state/ledger.h"
 #include "engine/threads/slots.h"
 #include "engine/value/json.h"
 #include "runtimes/io/clock.h"
-#include "test/unit/controller/reconcile/scene.h"
+#include "test/unit/controller/reconcile/records/scene.h"
 #include "test/unit/engine/memory_store.h"
 #include "test/unit/suite.h"
 
@@ -136,6 +137,7 @@ static void stage_end(struct stage *stage)
     state_done(&stage->state);
     free(stage->run.written.message);
     value_unref(stage->run.object);
+    attempts_abandon(stage->scene.context.desk);
     scene_stop(&stage->scene);
 }
 
