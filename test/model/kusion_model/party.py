@@ -51,7 +51,7 @@ class Party:
         cluster.ensure_namespace(STATE)
         self._cluster = cluster
         self._rooms = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._numbers = iter(range(1 << 30))
         self.kills, self._last_kill = 0, 0.0
         self._controller = Controller(cluster, flags=FLAGS).wait_leading()
@@ -109,7 +109,8 @@ class Party:
 
     def _told_of(self, namespace):
         """What the operator's log has of it, since the last kill."""
-        lines = self.operator_log().splitlines()
+        with self._lock:  # a kill takes the log away
+            lines = self.operator_log().splitlines()
         return [f"log: {line[:400]}" for line in lines if namespace in line][-20:]
 
     def operator_log(self):

@@ -56,7 +56,7 @@ class Real:
                 "retryInterval": "1s", "timeout": f"{300 + world.touched}s",
                 "revisionHistoryLimit": 1000, "approval": {"mode": world.mode}}
         if world.mode == MANUAL and world.approved_in_spec:
-            spec["approval"]["approvedPlan"] = world.approved_in_spec
+            spec["approval"] |= {"approvedPlan": world.approved_in_spec, "approvedUnseen": True}
         body = {"apiVersion": "api.kusion.io/v1", "kind": "Spec",
                 "metadata": {"name": self.name, "namespace": self.namespace}, "spec": spec}
         self.api.apply(self._spec, json.dumps(body), SPEC_MANAGER).must()
@@ -139,7 +139,7 @@ class Real:
 
     def _approve(self, name, digest):
         return self._taken(self.api.patch(f"{self._releases}/{name}?fieldManager=approver",
-                                          {"spec": {"approvedPlan": digest}}))
+                                          {"spec": {"approvedPlan": digest, "approvedUnseen": True}}))
 
     def _do_approve(self, _, seen):
         waiting = seen.waiting()
@@ -215,7 +215,8 @@ class Real:
         ready = next((one for one in status.get("conditions", []) if one["type"] == "Ready"), {})
         plan = dict(status.get("plan", {}))
         digest = plan.pop("digest", None)
-        plan.pop("serviceAccountName", None)
+        for what in ("serviceAccountName", "unseen"):
+            plan.pop(what, None)
         names = {id_of(name, self.namespace): name for name in NAMES}
         actions = {names[one["id"]]: one["action"] for one in status.get("results", [])
                    if one.get("action") not in (None, "unchanged")}
