@@ -8,7 +8,7 @@ import pytest
 
 from kusion_e2e.controller import Controller
 from kusion_e2e.kinds import create, new_release, path_of
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.specs import Spec, config_map, held, resource
 from kusion_e2e.wait import eventually
 
@@ -294,7 +294,7 @@ def peak(process):
         return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
 
 
-@takes_minutes
+@takes_long
 def test_kustomize_controller_1111_memory_at_a_concurrency_of_20(controlled, at_work, tenant):
     """It was 8 GB. Here 20 Specs of 400 KiB are applied at once. (The build under sanitizers takes three
     times as much, and keeps what was freed.)"""

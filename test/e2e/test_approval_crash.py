@@ -4,7 +4,7 @@ import pytest
 
 from kusion_e2e.approved import Approved
 from kusion_e2e.controller import Controller
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.specs import config_map
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
@@ -75,7 +75,7 @@ def test_an_approval_that_is_taken_back_while_it_is_carried_out(state_namespace,
     spec.delete()
 
 
-@takes_minutes
+@takes_long
 def test_killed_while_it_waits_and_while_it_works(state_namespace, tenant):
     cluster = state_namespace
     spec = Approved(cluster, tenant)

@@ -14,7 +14,7 @@ import yaml
 from kusion_e2e.api import APPLY
 from kusion_e2e.chart import OWN, RELEASE
 from kusion_e2e.controller import PROGRAM
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.paths import CHART
 
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
@@ -162,7 +162,7 @@ def renderer(cluster, tmp_path_factory):
     return Renderer(cluster, tmp_path_factory.mktemp("values"))
 
 
-@takes_minutes
+@takes_long
 def test_what_the_schema_lets_through_is_taken(renderer):
     every = {path: [(path, one) for one in candidates(node)] for path, node in leaves()}
     every["health", "port"].reverse()  # never that of the metrics
@@ -181,6 +181,7 @@ def test_what_the_schema_lets_through_is_taken(renderer):
 
 
 @pytest.mark.parametrize("value", [True, False])
+@takes_long
 def test_booleans(renderer, value):
     for path, node in leaves():
         if node.get("type") == "boolean":
@@ -195,7 +196,7 @@ def default_of(path):
     return value
 
 
-@takes_minutes
+@takes_long
 def test_null_is_refused_where_there_is_a_default(renderer):
     """Helm takes it for: without the default."""
     for path in [*objects(), *PASSED_ON, *(path for path, _ in leaves())]:

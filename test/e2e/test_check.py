@@ -5,7 +5,7 @@ import time
 import pytest
 
 from kusion_e2e.controller import PROGRAM, STATE, Controller
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 
 
 def check(cluster, *flags):
@@ -27,7 +27,7 @@ def test_names_the_operator_that_is_at_work(controller):
     assert f"_{controller.process.pid}_" in result.stdout
 
 
-@takes_minutes
+@takes_long
 def test_an_operator_that_was_killed(controller):
     """Its Lease still names it; the next operator is waited for, since it takes the Lease only then."""
     cluster = controller.cluster

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from kusion_e2e.controller import Controller
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.paths import ROOT
 from kusion_e2e.rack import host_file, host_secret, python_provider, rack as servers
 from kusion_e2e.releases import plan_of
@@ -155,7 +155,7 @@ def test_the_example_has_its_whole_life(team, rack, controller):
     assert rack.zone() is None and not rack.file.exists() and not states(team, TEAM)
 
 
-@takes_minutes
+@takes_long
 def test_half_way_down_and_mended(team, rack):
     """Caddy is not there yet: all that does not need it is made, and the rest when it is."""
     spec = Spec(team, TEAM, "onprem")

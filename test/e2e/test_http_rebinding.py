@@ -13,7 +13,7 @@ import pytest
 
 from kusion_e2e.canary_server import Canary, one
 from kusion_e2e.controller import PROGRAM, Controller
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.specs import Spec
 from kusion_e2e.wait import eventually
 
@@ -79,7 +79,7 @@ def resolving(names, tmp_path):
     return str(program)
 
 
-@takes_minutes
+@takes_long
 def test_a_name_whose_address_changes_between_two_connections(state_namespace, tenant, names, resolving):
     """The first connection is to the address that the list allows; later ones would be to 127.0.0.1."""
     allowed = Canary("127.0.0.2")

@@ -11,7 +11,7 @@ import pytest
 
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import STATE, Controller
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.paths import CONTROLPLANE
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map
@@ -62,7 +62,7 @@ def wait_until_quiet(log):
     eventually(is_quiet)
 
 
-@takes_minutes
+@takes_long
 def test_idle_writes_only_the_lease(audited):
     controller = Controller(audited).wait_leading()
     try:

@@ -9,7 +9,7 @@ import pytest
 from kusion_e2e.canary import Canary
 from kusion_e2e.cluster import tool
 from kusion_e2e.kinds import create, new_release, path_of
-from kusion_e2e.long import sampled, takes_minutes
+from kusion_e2e.long import sampled, takes_long
 from kusion_e2e.specs import Spec, resource
 from kusion_e2e.wait import eventually
 
@@ -241,7 +241,7 @@ def test_an_autoscaler_that_writes_what_the_spec_sets_is_named(web):
     assert not web.spec.condition("Drifted")  # of another generation
 
 
-@takes_minutes
+@takes_long
 def test_an_autoscaler_that_stops_is_named_no_more(web):
     web.spec.apply([resource(deployment(web.namespace, replicas=1))], wait=False, interval="3s")
     web.ready()

@@ -2,7 +2,7 @@
 
 from kusion_e2e.controller import STATE, Controller
 from kusion_e2e.history import History
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.wait import eventually
 
@@ -58,7 +58,7 @@ def histories(cluster, tenant):
               for path in (f"{core}/{tenant}/configmaps", f"{ours}/specs", f"{ours}/releases"))]
 
 
-@takes_minutes
+@takes_long
 def test_one_that_was_frozen_in_an_apply_changes_nothing(state_namespace, tenant):
     cluster = state_namespace
     first = Controller(cluster).wait_leading()

@@ -3,7 +3,7 @@ collector and Job controller. (test_retention_killed.py: with controllers of its
 
 import pytest
 
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.releases import GC, ask, left_of, preview, releases_of
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
@@ -87,7 +87,7 @@ def test_a_spec_made_again_begins_its_own_history(controlled, tenant):
     assert spec.releases()[-1]["status"]["phase"] == "succeeded"
 
 
-@takes_minutes
+@takes_long
 def test_replicas_that_something_else_sets_make_one_release(controlled, tenant):
     labels = {"app": "web"}
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment",

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from kusion_e2e.controller import Controller
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.requested import Requested
 from kusion_e2e.specs import config_map
 
@@ -19,7 +19,7 @@ def restarted(cluster, controller):
 
 @pytest.mark.parametrize("operation, reason, level", [("Rollback", "RolledBack", {"level": "one"}),
                                                       ("Destroy", "Destroyed", None)])
-@takes_minutes
+@takes_long
 def test_killed_on_the_way(state_namespace, tenant, operation, reason, level):
     cluster = state_namespace
     controller = Controller(cluster).wait_leading()

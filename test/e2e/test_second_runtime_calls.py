@@ -7,7 +7,7 @@ import pytest
 
 from kusion_e2e.cloud import PROGRAM, Cloud, address_book, addresses, deployment, thing, thing_id
 from kusion_e2e.controller import STATE, Controller
-from kusion_e2e.long import LONG, takes_minutes
+from kusion_e2e.long import LONG, takes_long
 from kusion_e2e.specs import Spec
 from kusion_e2e.states import states
 from kusion_e2e.wait import eventually
@@ -75,6 +75,7 @@ def result(release, name):
     return one
 
 
+@takes_long
 def test_a_change_during_a_long_create_waits_for_nothing_but_that(start, spec, cloud):
     start()
     cluster, tenant = spec.cluster, spec.namespace
@@ -114,7 +115,7 @@ def ended(release):
     return release if release["status"].get("phase") in ("succeeded", "failed", "cancelled") else None
 
 
-@takes_minutes
+@takes_long
 def test_deleting_the_spec_during_a_long_create_deletes_what_it_makes(start, spec, cloud):
     start()
     cluster, tenant = spec.cluster, spec.namespace
@@ -191,7 +192,7 @@ def test_a_leader_that_was_frozen_in_a_long_create_tells_the_next_what_it_made(s
     assert addresses(cluster, tenant) == {"db": cloud.only("db")["id"] + ".cloud"}
 
 
-@takes_minutes
+@takes_long
 def test_a_process_that_is_to_end_waits_for_a_long_create(start, spec, cloud):
     cluster, tenant = spec.cluster, spec.namespace
     first = start()
@@ -252,6 +253,7 @@ webhooks:
 OUTAGE = 60 if LONG else 15  # seconds
 
 
+@takes_long
 def test_what_is_made_while_the_store_is_down_is_kept(start, spec, cloud, store):
     cluster, tenant = spec.cluster, spec.namespace
     start()
@@ -270,7 +272,7 @@ def test_what_is_made_while_the_store_is_down_is_kept(start, spec, cloud, store)
     assert addresses(cluster, tenant) == {"db": made + ".cloud"}
 
 
-@takes_minutes
+@takes_long
 def test_a_create_that_a_killed_process_had_begun_is_never_begun_again(start, spec, cloud):
     cluster, tenant = spec.cluster, spec.namespace
     first = start()

@@ -3,6 +3,7 @@
 import pytest
 
 from kusion_e2e.controller import Controller
+from kusion_e2e.long import takes_long
 from kusion_e2e.rights import account
 from kusion_e2e.specs import Spec, config_map
 from kusion_e2e.vault import Vault
@@ -22,6 +23,7 @@ def value_of(spec, name):
     return found.object["data"]["a"] if found.ok else None
 
 
+@takes_long
 def test_each_life_goes_on_where_the_last_one_ended(state_namespace, vault, tenant):
     vault.put("secret/db", password="one")
     spec = Spec(state_namespace, tenant)

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from kusion_e2e.controller import PROGRAM, Controller
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
 
@@ -116,7 +116,7 @@ def test_state_moves_and_comes_back(mover, source, target):
     mover.spec.delete()
 
 
-@takes_minutes
+@takes_long
 def test_killed_at_any_time_it_is_made_again(mover):
     mover.start("configmap")
     for n in range(8):

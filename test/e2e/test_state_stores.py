@@ -11,7 +11,7 @@ import pytest
 
 from kusion_e2e.canary import Canary
 from kusion_e2e.controller import PROGRAM, Controller, release_lease
-from kusion_e2e.long import LONG, sampled, takes_minutes
+from kusion_e2e.long import LONG, sampled, takes_long
 from kusion_e2e.paths import ROOT
 from kusion_e2e.servers import Servers
 from kusion_e2e.specs import Spec, config_map, resource
@@ -375,7 +375,7 @@ def test_a_backup_that_is_put_back(world, tmp_path, kind):
     assert not world.values()
 
 
-@takes_minutes
+@takes_long
 def test_state_goes_round_all_stores(world, tmp_path):
     places = ["configmap", *(world.servers.get(kind).new_place() for kind in KINDS), f"file:{tmp_path / 'state'}",
               "configmap"]
@@ -448,7 +448,7 @@ class Round:
         self.place = target
 
 
-@takes_minutes
+@takes_long
 @pytest.mark.parametrize("is_sealed", [True, False])
 def test_copies_that_are_killed(world, tmp_path, is_sealed):
     names = [f"s{number}" for number in range(SPECS)]

@@ -14,7 +14,7 @@ import yaml
 
 from kusion_e2e.cgroup import Cgroup
 from kusion_e2e.controller import PROGRAM
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.paths import CHART
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.tenancy import DEPLOYER, fetch
@@ -86,7 +86,7 @@ class TestMemory:
         return group.peak()
 
     @pytest.mark.parametrize("what", DATA)
-    @takes_minutes
+    @takes_long
     def test_the_memory_for_large_objects_is_bounded(self, tenancy, tenant, group, what):
         """Their number does not matter, once there are more than are worked on at a time."""
         few = self.fill(tenancy, tenant, "few", FEW, DATA[what])
@@ -96,6 +96,7 @@ class TestMemory:
         assert after < limit() and group.kills() == 0
         assert after - before < (MANY - FEW) * MORE, (before, after)
 
+    @takes_long
     def test_several_such_specs_leave_room_for_another_tenant(self, tenancy, tenant, group):
         """All at once, and meanwhile another tenant's Specs are Ready soon."""
         other = tenancy.tenant("small").allow("", "configmaps")
@@ -138,6 +139,7 @@ def operator(tenancy):
 
 
 class TestState:
+    @takes_long
     def test_edits_that_fail_leave_nothing_in_it(self, tenancy, operator):
         """Each edit has other resources, all of which are refused."""
         tenant = tenancy.tenant("edits").allow("", "services")

@@ -9,7 +9,7 @@ import pytest
 from kusion_e2e.audit import WRITTEN
 from kusion_e2e.chart import NAME, OWN
 from kusion_e2e.kinds import new_release, path_of
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.rights import account
 from kusion_e2e.specs import config_map
 from kusion_e2e.tenancy import DEPLOYER
@@ -42,7 +42,7 @@ def wait_until_ended(tenant, names):
     eventually(ended, 600, every=1)
 
 
-@takes_minutes
+@takes_long
 def test_one_that_waits_is_not_read_again(tenancy, tenant):
     names = [f"waits-{number}" for number in range(10)]
     things = [config_map(f"c-{number}", tenant.namespace) for number in range(1500)]

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from kusion_e2e.controller import PROGRAM, Controller
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.releases import plan_of
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.states import open_text
@@ -461,7 +461,7 @@ def test_a_provider_is_confined(spec, controller):
         assert (status["NoNewPrivs"], status["Seccomp"]) == ("1", "2")
 
 
-@takes_minutes
+@takes_long
 def test_a_namespace_leaves_processes_for_the_others(spec, controller):
     """Each Spec needs a process of its own, since their variables differ, and holds it for long."""
     cluster = spec.cluster

@@ -12,7 +12,7 @@ import pytest
 
 from kusion_e2e.approved import Approved
 from kusion_e2e.kinds import create, new_release, path_of
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.releases import plan_of
 from kusion_e2e.searched import Search, searched_operator
 from kusion_e2e.specs import Spec, resource
@@ -145,7 +145,7 @@ def test_a_whole_life(search, operator, tenant, backend):
     search.now()
 
 
-@takes_minutes
+@takes_long
 def test_a_creation_that_fails(search, operator, tenant, backend):
     cluster, plant = operator.cluster, search.canaries
     put_secret(cluster, tenant, "cloud", ACME_KEY=plant("contextFrom"))

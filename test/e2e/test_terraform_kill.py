@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import pytest
 
 from kusion_e2e.controller import Controller
-from kusion_e2e.long import takes_minutes
+from kusion_e2e.long import takes_long
 from kusion_e2e.paths import ROOT
 from kusion_e2e.specs import Spec
 from kusion_e2e.states import open_state, states
@@ -333,7 +333,7 @@ def test_the_operator_is_killed(lives, operators, clock):
     resolve(lives, operators, clock)
 
 
-@takes_minutes
+@takes_long
 def test_the_provider_is_killed(lives, operators, clock):
     pids = providers_of(operators.now, lives[0].spec.namespace)
     assert len(pids) == 2

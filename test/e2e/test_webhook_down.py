@@ -6,6 +6,7 @@ import time
 import pytest
 
 from kusion_e2e.kinds import new_release, path_of
+from kusion_e2e.long import takes_long
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import Spec, config_map, resource
 from kusion_e2e.wait import eventually
@@ -74,6 +75,7 @@ def seconds_until(check):
     return time.monotonic() - began
 
 
+@takes_long
 def test_a_resource_of_a_higher_rank_goes_on(controlled, tenant, webhook):
     """Case a): a Service whose webhook is down, and a CronJob, which comes after it."""
     spec = Spec(controlled, tenant).apply([service(tenant), cron_job(tenant)], wait=False,
@@ -116,6 +118,7 @@ def test_another_tenant_goes_on(controlled, tenant, webhook):
         controlled.api.delete(one.path).must()
 
 
+@takes_long
 def test_the_status_says_so(controlled, tenant, webhook):
     """Case c): at most two seconds after the API server does, which waits for a webhook that hangs."""
     spec = Spec(controlled, tenant).apply([service(tenant)], timeout="60s")

@@ -1,12 +1,12 @@
 """What is left out where time is short: hack/soak e2e sets KUSION_TEST_LONG, and runs all; hack/test all sets
-KUSION_TEST_SAMPLE; else all is run but what takes minutes."""
+KUSION_TEST_SAMPLE; else all is run but what takes long."""
 
 import os
 
 import pytest
 
 LONG = bool(os.environ.get("KUSION_TEST_LONG"))
-takes_minutes = pytest.mark.skipif(not LONG, reason="takes minutes: hack/soak e2e")
+takes_long = pytest.mark.skipif(not LONG, reason="takes long: hack/soak e2e")
 # A table of cases, of which a sample has the first and the last.
 sampled = pytest.mark.sampled
 
