@@ -35,6 +35,7 @@ class Record:
     actions: dict
     asked: str | None    # the digest that a person wrote into it
     version: str
+    source: str | None = None  # the version of the object that the resources came from
 
 
 @dataclass

@@ -19,6 +19,7 @@ TRIGGER = "api.kusion.io/reconcile-requested-at"
 SPEC_MANAGER = "author"
 OUR_PREFIX = "kusion"
 REFUSED = (404, 409, 422)
+SOURCE_SEEN = 5  # seconds after which it is, if it is to be
 REPLAY = 1  # seconds in which the API server tells of what is past
 GROUP = "/apis/api.kusion.io/v1/namespaces"
 
@@ -34,6 +35,7 @@ class Real:
         self.api = Api(kubeconfig)
         self.namespace, self.name, self._kill = namespace, name, kill
         self._source = f"{name}-resources"  # a ConfigMap or a Secret
+        self._source_version, self._source_written = None, 0.0
         self._spec = f"{GROUP}/{namespace}/specs/{name}"
         self._releases = f"{GROUP}/{namespace}/releases"
         self.requests = []    # names of Releases that a person made
@@ -71,7 +73,9 @@ class Real:
         text = json.dumps({"resources": wanted})
         data = {"all": base64.b64encode(text.encode()).decode() if kind == "Secret" else text}
         body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": self._source}, "data": data}
-        self.api.apply(self._source_path(kind), json.dumps(body), SPEC_MANAGER).must()
+        written = self.api.apply(self._source_path(kind), json.dumps(body), SPEC_MANAGER).must()
+        self._source_version = written.object["metadata"]["resourceVersion"]
+        self._source_written = time.monotonic()
 
     def _source_path(self, kind):
         return f"/api/v1/namespaces/{self.namespace}/{kind.lower()}s/{self._source}"
@@ -197,6 +201,8 @@ class Real:
         if not self.is_quiet(spec):
             return None
         records = self._records()
+        if self._awaits_source(records):
+            return None
         requests = [one for one in records if one.name in self.requests]
         live = {name: self.api.get(self._path(name)) for name in NAMES}
         service = live["svc"].object if live["svc"].ok else {}
@@ -204,6 +210,12 @@ class Real:
                     {name: _live(name, one.object) for name, one in live.items() if one.ok},
                     self._state(), [one for one in records if one.name not in self.requests],
                     service.get("spec", {}).get("clusterIP"), requests)
+
+    def _awaits_source(self, records):
+        """The operator sees a source a moment after it was written, and makes a record of it. None is made where
+        something else is in force, a Rollback, say."""
+        return (time.monotonic() - self._source_written < SOURCE_SEEN
+                and self._source_version not in [one.source for one in records])
 
     def _records(self):
         found = self.api.get(f"{self._releases}?fieldSelector=spec.specRef.name={self.name}").must()
@@ -224,7 +236,8 @@ class Real:
                       status.get("revision", 0), status.get("phase"), ready.get("reason"),
                       status.get("specGeneration"), digest, plan,
                       status.get("approval", {}).get("plan"), actions,
-                      release["spec"].get("approvedPlan"), release["metadata"]["resourceVersion"])
+                      release["spec"].get("approvedPlan"), release["metadata"]["resourceVersion"],
+                      next((one.get("resourceVersion") for one in status.get("sources", [])), None))
 
     def _state(self):
         """By name: the uid, None for an intent."""
