@@ -49,16 +49,16 @@ struct spec_key {
 };
 
 enum document_kind {
-    DOCUMENT_STATE,    /* the State of a Spec; item: NULL */
-    DOCUMENT_OUTCOME,  /* outcomes of calls that could not be saved to State; item: the call's id */
-    DOCUMENT_PLAN,     /* plans and results that are too long for a status; item: the Release's name
-                        */
+    DOCUMENT_STATE,   /* the State of a Spec; item: NULL */
+    DOCUMENT_OUTCOME, /* outcomes of calls that could not be saved to State; item: the call's id */
+    DOCUMENT_PLAN,    /* plans and results that are too long for a status; item: the Release's name
+                         */
     DOCUMENT_APPROVAL, /* a plan that was shown for approval (approved_value.h); item: the
                           Release's name */
-    DOCUMENT_SPEC, /* what a Spec wanted, for rollbacks (controller/reconcile/records/recorded.h);
-                      item: the digest of it */
+    DOCUMENT_SPEC,    /* what a Spec wanted, for rollbacks (recorded.h); item:
+                         the digest of it */
     DOCUMENT_RELEASE, /* a Release; item: the revision */
-    DOCUMENT_STORE,   /* the store's identity (engine/store/identity.h); of no Spec, item: NULL */
+    DOCUMENT_STORE, /* the store's identity (engine/store/identity.h); of no Spec, item: NULL */
     DOCUMENT_KINDS,
 };
 
@@ -81,10 +81,7 @@ struct document {
     size_t n_entries;
 };
 
-#define DOCUMENT_INIT                        \
-    {                                        \
-        .open = BUF_INIT, .secret = BUF_INIT \
-    }
+#define DOCUMENT_INIT {.open = BUF_INIT, .secret = BUF_INIT}
 void document_done(struct document *document);
 
 /* The reason of a remove() that has to wait. */

@@ -15,22 +15,22 @@
 
 struct state_head {
     const char *spec_namespace, *spec_name;
-    const char *spec_uid;       /* uid of the Spec that State was written for */
-    int64_t revision;           /* the last revision that began */
-    int64_t applied_revision;   /* the last revision whose apply succeeded; 0: none */
-    int64_t recalled_revision;  /* State was lost, or older than this revision, and has what else
-                                   is known of it by now (operation_recall()); 0: never */
-    int64_t generation;         /* the Spec's generation at `revision`; 0: a destroy */
-    int64_t progressed_at;      /* ms since 1970: the last progress of the operation at
-                                   `revision`; 0: no operation is under way */
-    const char *operation_uid;  /* uid of the Spec whose operation that is; NULL: spec_uid */
-    const char *place;          /* which platform has the objects, if a runtime has several, as
-                                   that runtime says it (runtime_ops.place); or NULL */
-    int64_t epoch;              /* of the leader that last wrote State */
-    uint64_t serial;            /* rises with each save */
-    const struct value *policy; /* the deletion policy in the Spec at `revision`; or NULL */
-    const struct value *hold;   /* what is in force in place of the Spec, as the controller noted
-                                   it (controller/reconcile/run/hold.h); NULL: nothing */
+    const char *spec_uid;         /* uid of the Spec that State was written for */
+    int64_t revision;             /* the last revision that began */
+    int64_t applied_revision;     /* the last revision whose apply succeeded; 0: none */
+    int64_t recalled_revision;    /* State was lost, or older than this revision, and has what else
+                                     is known of it by now (operation_recall()); 0: never */
+    int64_t generation;           /* the Spec's generation at `revision`; 0: a destroy */
+    int64_t progressed_at;        /* ms since 1970: the last progress of the operation at
+                                     `revision`; 0: no operation is under way */
+    const char *operation_uid;    /* uid of the Spec whose operation that is; NULL: spec_uid */
+    const char *place;            /* which platform has the objects, if a runtime has several, as
+                                     that runtime says it (runtime_ops.place); or NULL */
+    int64_t epoch;                /* of the leader that last wrote State */
+    uint64_t serial;              /* rises with each save */
+    const struct value *policy;   /* the deletion policy in the Spec at `revision`; or NULL */
+    const struct value *hold;     /* what is in force in place of the Spec, as the controller noted
+                                     it (hold.h); NULL: nothing */
 };
 
 /* A deep copy. */

@@ -19,9 +19,9 @@
 
 /* What was found of a piece: bits. */
 enum {
-    FOUND = 1, /* of less than PIECE bytes: a whole secret */
+    FOUND = 1,             /* of less than PIECE bytes: a whole secret */
     FOUND_IN_DOCUMENT = 2,
-    FOUND_AS_PREFIX = 4, /* of less than PIECE bytes: a longer secret begins with it */
+    FOUND_AS_PREFIX = 4,   /* of less than PIECE bytes: a longer secret begins with it */
 };
 
 /* Bytes that a text has, or that Base64 in it gives. */
@@ -53,11 +53,11 @@ struct redaction {
     size_t bytes;                      /* of the texts */
     size_t n_pieces;                   /* of all views, of one byte */
     bool has_hexadecimal, has_decimal; /* a text has a piece of such digits alone */
-    bool is_whole;                   /* of the value that is hidden: only whole secrets are found */
-    struct pieces pieces[PIECE + 1]; /* by their length */
-    struct unquoted secret;          /* reused from one to the next */
-    struct strmap known;             /* strings that were looked for: a reference to the value */
-    uint64_t n_searched;             /* bytes of strings that were looked for; for tests */
+    bool is_whole;                     /* only whole secrets are found */
+    struct pieces pieces[PIECE + 1];   /* by their length */
+    struct unquoted secret;            /* reused from one to the next */
+    struct strmap known;               /* strings that were looked for: a reference to the value */
+    uint64_t n_searched;               /* bytes of strings that were looked for; for tests */
 };
 
 /* ---- redaction_view.c ---- */
