@@ -22,6 +22,6 @@ def tell(party, outcome, where):
     lines = [f"FOUND {where} ({note})", *(f"  {text(step)}" for step in steps),
              f"  at step {outcome.at + 1}:",
              *(f"  ! {violation[:1000]}" for violation in outcome.violations),
-             *(f"  | {line}" for line in outcome.log if line.startswith(("in ", "log: "))),
+             *(f"  | {line}" for line in outcome.log if line.startswith(("in ", "Release ", "log: "))),
              f"  again:  KUSION_TEST_SEQUENCE='{json.dumps(steps)}' hack/soak model"]
     return "\n".join(lines)

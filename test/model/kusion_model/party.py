@@ -92,6 +92,7 @@ class Party:
             self._rooms.put(namespace)
         else:
             outcome.log.append(f"in namespace {namespace}, Spec s{number}")
+            outcome.log += real.told()
             outcome.log += self._told_of(namespace)
         real.api.close()
         return outcome

@@ -15,6 +15,7 @@ from kusion_model.world import Revision, World, after
 
 QUIET = 60     # seconds within which the operator has to be done with a step
 SAME = 25      # seconds more, in which what there is has to become what the model says
+SUSPECT = 120  # seconds more after a kill: what was under way then waits so long for others
 EVERY = 0.15
 # Steps after which nothing tells the operator that there is something to do.
 NEED_A_LOOK = {*LIVE, "kill", "approve_older", "approve_ended"}
@@ -120,7 +121,7 @@ class Play:
         violations = ["the operator is not done"]
         while True:
             if self._kills() != last:  # then it begins again
-                last, end, limit = self._kills(), time.monotonic() + QUIET, None
+                last, end, limit = self._kills(), self._within(QUIET), None
             seen = self.real.see()
             if seen:
                 always = self._memory.look(seen, self._kills() > 0)
@@ -133,10 +134,14 @@ class Play:
                 if same:
                     return self._keep(same, seen, is_killed)
                 violations = min((one for one, _ in found), key=len)
-                limit = limit or time.monotonic() + SAME
+                limit = limit or self._within(SAME)
             if time.monotonic() > (limit or end):
                 raise Violation(*violations)
             time.sleep(EVERY)
+
+    def _within(self, seconds):
+        """When they are over. A Spec that was under way at any kill may be waiting still."""
+        return time.monotonic() + seconds + (SUSPECT if self._kills() else 0)
 
     def _keep(self, worlds, seen, is_killed):
         self._worlds, self._seen = [], seen
@@ -150,7 +155,7 @@ class Play:
 
     def _delete(self):
         self.real.delete_spec()
-        worlds, end = [world.remove() for world in self._worlds], time.monotonic() + QUIET
+        worlds, end = [world.remove() for world in self._worlds], self._within(QUIET)
         while True:
             left = self.real.left()
             if left:

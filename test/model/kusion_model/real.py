@@ -282,6 +282,11 @@ class Real:
                     found[name] = found.get(name, 0) + 1
         return found
 
+    def told(self):
+        """A line for each Release of the Spec."""
+        found = self.api.get(f"{self._releases}?fieldSelector=spec.specRef.name={self.name}").must()
+        return [_line(one) for one in found.object["items"]]
+
     # ---- the end
 
     def delete_spec(self):
@@ -317,6 +322,13 @@ def owners_of(body, path):
         if place is not None:
             found.add(OURS if entry["manager"].startswith(OUR_PREFIX) else entry["manager"])
     return found
+
+
+def _line(release):
+    status = release.get("status", {})
+    ready = next((one for one in status.get("conditions", []) if one["type"] == "Ready"), {})
+    return (f"Release {release['metadata']['name']}: {release['spec']['operation']} {status.get('phase')}, "
+            f"revision {status.get('revision')}, {ready.get('reason')}: {ready.get('message', '')[:300]}")
 
 
 def _live(name, body):
