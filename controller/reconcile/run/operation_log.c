@@ -15,7 +15,8 @@ static const char *const names[] = {
     [RELEASE_ROLLBACK] = "rollback",
 };
 
-/* A counter that appears with its first count has no increase to be seen: that one would be missed. */
+/* A counter that appears with its first count has no increase to be seen: that one would be missed.
+ */
 static void show_from_the_start(const struct operation_metrics *metrics)
 {
     metric_add(metrics->corrections, 0, NULL);
