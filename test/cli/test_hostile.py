@@ -56,16 +56,16 @@ def test_what_people_say_is_harmless_too(shell):
                                           if command == "wait evil" else f"kubectl kusion {command}"))
 
 
-def hidden_deployment(namespace):
-    """A Deployment whose Pod no scheduler looks at: what its status says, and an Event of the Spec."""
+def unscheduled(namespace):
+    """A Spec with a Deployment whose Pod no scheduler looks at: its status stays as it is written."""
     labels = {"app": "evil"}
+    pod = {"metadata": {"labels": labels}, "spec": {"schedulerName": "nobody", "containers": [{"name": "a", "image": "a"}]}}
     attributes = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "evil", "namespace": namespace},
-                  "spec": {"selector": {"matchLabels": labels},
-                           "template": {"metadata": {"labels": labels},
-                                        "spec": {"schedulerName": "nobody", "containers": [{"name": "a", "image": "a"}]}}}}
+                  "spec": {"selector": {"matchLabels": labels}, "template": pod}}
     return {"apiVersion": "api.kusion.io/v1", "kind": "Spec", "metadata": {"name": "evil"},
-            "spec": {"timeout": "15s", "resources": [{"id": f"apps/v1:Deployment:{namespace}:evil", "type": "Kubernetes",
-                                                      "attributes": attributes}]}}
+            "spec": {"timeout": "15s",
+                     "resources": [{"id": f"apps/v1:Deployment:{namespace}:evil", "type": "Kubernetes",
+                                    "attributes": attributes}]}}
 
 
 def test_what_pods_and_events_say_is_harmless_too(shell):
@@ -75,7 +75,7 @@ def test_what_pods_and_events_say_is_harmless_too(shell):
     event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "evil", "namespace": shell.namespace},
              "type": "Warning", "reason": text, "message": text, "lastTimestamp": "2026-01-02T03:04:05Z",
              "involvedObject": {"kind": "Spec", "name": "evil", "namespace": shell.namespace}}
-    for name, value in {"evil": hidden_deployment(shell.namespace), "said": said, "event": event}.items():
+    for name, value in {"evil": unscheduled(shell.namespace), "said": said, "event": event}.items():
         (shell.folder / f"{name}.json").write_text(json.dumps(value))
     shell.type("kubectl kusion apply -f evil.json").must()
     shell.type("kubectl wait --for=create pod -l app=evil --timeout=60s && "
