@@ -263,7 +263,11 @@ const struct command cli_commands[] = {
                  "tfstate) a state file of\n"
                  "Terraform. What annotations say about order becomes dependsOn, and what other "
                  "tools obey and the\n"
-                 "operator does not is told. docs/migration.md is the guide.\n",
+                 "operator does not is told. No cluster is asked: without -n the Spec, and objects "
+                 "that name none, get no\n"
+                 "namespace. With --preview, the result is a Release that asks for a preview of "
+                 "the Spec.\n"
+                 "docs/migration.md is the guide.\n",
         .options = "filename kustomize recursive name namespace service-account order to from "
                    "schemas split "
                    "preview",

@@ -181,6 +181,15 @@ static bool is_empty(const struct value *value)
            ((value_is(value, VALUE_ARRAY) || value_is(value, VALUE_OBJECT)) && !value_count(value));
 }
 
+/* Of an attribute of any type, a state file has the type beside the value:
+ * {"value": "x", "type": "string"}. */
+static const struct value *without_type(const struct value *attribute, const struct value *value)
+{
+    const struct value *inner = value_get(value, "value");
+
+    return str_equal(value_get_string(attribute, "type"), "dynamic") && inner ? inner : value;
+}
+
 static void add_block(struct instance *in, struct value_builder *b, const struct value *value,
                       const struct value *schema, const char *path);
 
@@ -236,8 +245,8 @@ static void add_block(struct instance *in, struct value_builder *b, const struct
     value_begin_object(b);
     for (size_t i = 0; i < value_count(value); i++) {
         const char *key = value_member_key(value, i, NULL);
-        const struct value *member = value_member(value, i);
         const struct value *attribute = value_get(attributes, key);
+        const struct value *member = without_type(attribute, value_member(value, i));
         _cleanup_free_ char *below = str_printf("%s%s%s", path, *path ? "." : "", key);
 
         if (is_empty(member) || is_computed_only(attribute) ||

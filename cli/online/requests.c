@@ -233,6 +233,9 @@ void preview_show_failure(struct cli *cli, const struct value *release)
         return;
     output_paint(&cli->out, STYLE_BAD, "%s: ", object_text(ready, "Failed", "reason", NULL));
     output_line(&cli->out, "%s", line);
+    if (!*hint)
+        output_line(&cli->out, "next:  kubectl kusion explain %s",
+                    object_text(ready, "", "reason", NULL));
     while (*hint) {
         size_t length = strcspn(++hint, "\n");
         _cleanup_free_ char *text = str_new_n(hint, length);

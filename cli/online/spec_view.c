@@ -6,6 +6,7 @@
 #include "cli/online/names.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
+#include "engine/base/utf8.h"
 #include "runtimes/io/clock.h"
 
 #define NAME_WIDTH 44 /* of the widest name that others are put in line with */
@@ -80,7 +81,8 @@ static size_t name_width(const struct rows *rows)
     size_t widest = 0;
 
     for (size_t i = 0; i < rows->count; i++) {
-        size_t width = text_width(rows->items[i].name);
+        _cleanup_free_ char *shown = utf8_show(rows->items[i].name);
+        size_t width = text_width(shown);
 
         if (width > widest && width <= NAME_WIDTH)
             widest = width;

@@ -419,11 +419,31 @@ static int show_one(struct session *session, const char *name, struct error *err
     return EXIT_DONE;
 }
 
+/* What would be left out of the page without a word. */
+static int check_options(const struct cli *cli, struct error *error)
+{
+    const struct options *options = &cli->options;
+    bool has_details = options->pods || options->events;
+
+    if (cli->n_arguments && (options->all_namespaces || options->selector))
+        return err_set(error, ERR_INVALID, "InvalidArgument",
+                       "-A and -l are of many Specs, and go without NAME");
+    if (!cli->n_arguments && has_details)
+        return err_set(error, ERR_INVALID, "InvalidArgument",
+                       "--pods and --events are of one Spec: status takes its NAME then");
+    if (options->watch && has_details)
+        return err_set(error, ERR_INVALID, "InvalidArgument",
+                       "--pods and --events are shown once, without --watch");
+    return 0;
+}
+
 int run_status(struct cli *cli, struct error *error)
 {
-    _cleanup_(session_done) struct session session;
-    int r = session_open(cli, &session, error);
+    _cleanup_(session_done) struct session session = {0};
+    int r = check_options(cli, error);
 
+    if (r == 0)
+        r = session_open(cli, &session, error);
     if (r < 0)
         return r;
     if (cli->n_arguments)

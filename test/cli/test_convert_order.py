@@ -295,7 +295,9 @@ def test_to_manifests_says_what_is_lost():
 STATE = {"version": 4, "resources": [
     {"mode": "managed", "type": "aws_vpc", "name": "net", "provider": 'provider["registry.terraform.io/hashicorp/aws"]',
      "instances": [{"attributes": {"id": "vpc-1", "arn": "arn:x", "cidr_block": "10.0.0.0/16", "tags": {},
-                                   "ipam": None, "dhcp": [{"name": "a", "owner": "x"}], "secret": "s3"}}]},
+                                   "ipam": None, "any": {"value": {"a": ["b"]}, "type": ["object", {"a": ["tuple", ["string"]]}]},
+                                   "typed": {"value": "v", "type": "string"},
+                                   "nothing": {"value": None, "type": "string"}, "dhcp": [{"name": "a", "owner": "x"}], "secret": "s3"}}]},
     {"mode": "managed", "module": 'module.a["x"]', "type": "aws_subnet", "name": "s",
      "provider": 'module.a.provider["registry.terraform.io/hashicorp/aws"].west',
      "instances": [{"index_key": 0, "attributes": {"id": "subnet-1"}, "dependencies": ["aws_vpc.net"]},
@@ -308,6 +310,8 @@ SCHEMAS = {"provider_schemas": {"registry.terraform.io/hashicorp/aws": {"resourc
     "aws_vpc": {"block": {
         "attributes": {"id": {"computed": True, "optional": True}, "arn": {"computed": True},
                        "cidr_block": {"optional": True, "computed": True},
+                       "any": {"optional": True, "type": "dynamic"}, "nothing": {"optional": True, "type": "dynamic"},
+                       "typed": {"optional": True, "type": ["object", {"value": "string", "type": "string"}]},
                        "secret": {"optional": True, "sensitive": True}},
         "block_types": {"dhcp": {"nesting_mode": "list", "block": {
             "attributes": {"name": {"required": True}, "owner": {"computed": True}}}}}}},
@@ -326,7 +330,8 @@ def test_a_state_file_of_terraform(tmp_path):
     extensions = {"provider": "registry.terraform.io/hashicorp/aws", "resourceType": "aws_vpc",
                   "kusionstack.io/import-id": "vpc-1"}
     assert vpc == {"id": "hashicorp:aws:aws_vpc:net", "type": "Terraform", "extensions": extensions,
-                   "attributes": {"cidr_block": "10.0.0.0/16", "dhcp": [{"name": "a"}]}}
+                   "attributes": {"cidr_block": "10.0.0.0/16", "any": {"a": ["b"]}, "typed": {"value": "v", "type": "string"},
+                                  "dhcp": [{"name": "a"}]}}
     assert first["id"] == "hashicorp:aws:aws_subnet:a-x-s-0" and first["dependsOn"] == [vpc["id"]]
     assert first["attributes"] == {} and first["extensions"]["kusionstack.io/import-id"] == "subnet-1"
     assert "kusionstack.io/import-id" not in second["extensions"]

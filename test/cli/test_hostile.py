@@ -56,6 +56,40 @@ def test_what_people_say_is_harmless_too(shell):
                                           if command == "wait evil" else f"kubectl kusion {command}"))
 
 
+def unscheduled(namespace):
+    """A Spec with a Deployment whose Pod no scheduler looks at: its status stays as it is written."""
+    labels = {"app": "evil"}
+    pod = {"metadata": {"labels": labels}, "spec": {"schedulerName": "nobody", "containers": [{"name": "a", "image": "a"}]}}
+    attributes = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "evil", "namespace": namespace},
+                  "spec": {"selector": {"matchLabels": labels}, "template": pod}}
+    return {"apiVersion": "api.kusion.io/v1", "kind": "Spec", "metadata": {"name": "evil"},
+            "spec": {"timeout": "15s",
+                     "resources": [{"id": f"apps/v1:Deployment:{namespace}:evil", "type": "Kubernetes",
+                                    "attributes": attributes}]}}
+
+
+def test_what_pods_and_events_say_is_harmless_too(shell):
+    text = f"日本✅{EVIL}"
+    said = {"status": {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
+                                       "message": text}]}}
+    event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "evil", "namespace": shell.namespace},
+             "type": "Warning", "reason": text, "message": text, "lastTimestamp": "2026-01-02T03:04:05Z",
+             "involvedObject": {"kind": "Spec", "name": "evil", "namespace": shell.namespace}}
+    for name, value in {"evil": unscheduled(shell.namespace), "said": said, "event": event}.items():
+        (shell.folder / f"{name}.json").write_text(json.dumps(value))
+    shell.type("kubectl kusion apply -f evil.json").must()
+    shell.type("kubectl wait --for=create pod -l app=evil --timeout=60s && "
+               "kubectl patch $(kubectl get pod -l app=evil -o name) --subresource status --type merge "
+               "--patch-file said.json && kubectl create -f event.json").must()
+    shell.type("kubectl kusion wait evil --for finished --timeout 60s").must(code=1)
+    page = shell.type("kubectl kusion status evil --pods --events").must()
+    assert page.count("Unschedulable: 日本✅x\\u001b[2J") >= 2 and "Warning  日本✅x\\u001b[2J" in page, page
+    for command in ("status evil --pods --events", "status evil --pods -o json", "status", "show evil", "history evil",
+                    "history evil --plan", "show evil -o yaml", "wait evil --for finished", "doctor", "graph evil"):
+        assert_harmless(shell.type(f"kubectl kusion {command}"))
+        assert_harmless(shell.on_terminal(f"kubectl kusion {command} --color always"))
+
+
 def test_a_name_that_is_typed_is_harmless_too(shell):
     for argument in ("$'a\\e[2J'", "$'\\u202ea'", "$'a\\nnext:  kubectl delete'"):
         assert_harmless(shell.type(f"kubectl kusion status {argument}"))

@@ -77,6 +77,7 @@ def test_sources_are_previewed(shell):
     spec(shell, resourcesFrom=[{"kind": "ConfigMap", "name": "absent", "key": "all"}])
     said = shell.type("kubectl kusion preview -f spec.yaml").must(code=1)
     assert "SourceNotFound" in said and "absent" in said, said
+    assert said.endswith("next:  kubectl kusion explain SourceNotFound\n"), said
 
 
 def test_a_policy_that_the_file_has_no_more_counts_no_more(shell):

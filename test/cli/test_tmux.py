@@ -66,6 +66,25 @@ def test_a_list_is_no_longer_than_the_terminal(shell):
         assert [line.split()[0] for line in lines[1:6]] == [f"s{i:02}" for i in range(5)], lines
 
 
+def test_wide_text_of_others_wraps_no_line(shell):
+    """A line that is wider than was thought is two on the terminal: then frames stay where they were drawn."""
+    text = "日本✅❌⚡⭐🟢🫠ที่นี่한국e\u0301\u202e" * 20
+    spec = {**suspended(shell.namespace, "wide"),
+            "spec": {"resources": [{"id": text[:200], "type": "HTTP", "attributes": {}}]}}
+    (shell.folder / "wide.yaml").write_text(yaml.safe_dump(spec, allow_unicode=True))
+    shell.type("kubectl kusion apply -f wide.yaml --watch").must(code=1)
+    for columns in (100, 101):
+        with Tmux(shell, "kubectl kusion status --watch", columns, 8) as tmux:
+            tmux.shows("InvalidSpec", "日本✅❌")
+            for revision in range(3):  # each is a frame, and each second is one
+                shell.type("kubectl kusion reconcile wide").must()
+            shell.type("kubectl kusion apply -f web.yaml --watch").must()
+            tmux.shows("ReconciliationSucceeded")
+            lines = tmux.with_history()
+            assert [line.split()[0] for line in lines] == ["NAME", "wide", "web"], "\n".join(lines)
+        shell.type("kubectl delete spec web").must()
+
+
 def test_a_page_is_drawn_again_where_the_terminal_became_narrower(shell):
     with Tmux(shell, "kubectl kusion apply -f stuck.yaml --watch --timeout 60s", 120, 20) as tmux:
         tmux.shows("Deployment/stuck", "Service/stuck")

@@ -4,13 +4,9 @@ that order."""
 from kusion_e2e.pages import marked
 
 
-def commands(page, test):
-    """Each command that the test types of the page, with the lines below it."""
-    return [one for block in marked(page, test) for one in block.commands()]
-
-
-def type_page(shell, page, test):
-    typed = commands(page, test)
+def type_block(shell, block):
+    """Types the commands of a block, and compares; gives the commands."""
+    typed = block.commands()
     for command, shown in typed:
         done = shell.type(command)
         said = [" ".join(line.split()) for line in done.text.splitlines()]
@@ -20,3 +16,8 @@ def type_page(shell, page, test):
             assert at is not None, (command, line, done.text)
             said = said[at + 1:]
     return typed
+
+
+def type_page(shell, page, test):
+    """All blocks of the page that the test types."""
+    return [one for block in marked(page, test) for one in type_block(shell, block)]

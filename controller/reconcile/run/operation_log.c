@@ -15,6 +15,16 @@ static const char *const names[] = {
     [RELEASE_ROLLBACK] = "rollback",
 };
 
+/* A counter that appears with its first count has no increase to be seen: that one would be missed.
+ */
+static void show_from_the_start(const struct operation_metrics *metrics)
+{
+    metric_add(metrics->corrections, 0, NULL);
+    metric_add(metrics->drifts, 0, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        metric_add(metrics->evictions, 0, names[i], NULL);
+}
+
 void operation_metrics_init(struct operation_metrics *to, struct metrics *metrics)
 {
     to->total = metrics_counter(metrics, "kusion_operations_total",
@@ -29,6 +39,7 @@ void operation_metrics_init(struct operation_metrics *to, struct metrics *metric
                                       "Checks that changed objects back.", NULL);
     to->drifts = metrics_counter(metrics, "kusion_drift_warnings_total",
                                  "Drift that was told and not corrected (mode warn).", NULL);
+    show_from_the_start(to);
 }
 
 void operation_log_start(struct run *run, enum release_operation operation)

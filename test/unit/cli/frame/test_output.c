@@ -211,10 +211,28 @@ static void columns_are_in_line(void)
 
 static void widths_are_those_of_terminals(void)
 {
-    EXPECT_INT(text_width("abc"), 3, "");
-    EXPECT_INT(text_width("e\xcc\x81"), 1, "combining acute");
-    EXPECT_INT(text_width("\xe6\x97\xa5"), 2, "wide");
-    EXPECT_INT(text_width("\xf0\x9f\x9a\x80"), 2, "a picture");
+    static const struct {
+        const char *what, *text;
+        size_t width;
+    } rows[] = {
+        {"ASCII", "abc", 3},
+        {"a dash, a mark of ours, a letter with an accent", "–✓é", 3},
+        {"combining acute", "e\u0301", 1},
+        {"CJK", "日本", 4},
+        {"a full-width letter, a half-width kana", "Ａｱ", 3},
+        {"a picture", "🚀", 2},
+        {"emoji of the Basic Multilingual Plane", "✅❌⚡⭐⌚", 10},
+        {"newer emoji", "🟢🫠", 4},
+        {"a sign that is no emoji by itself", "❤☀", 2},
+        {"Hangul, whole and in its parts", "한\u1112\u1161\u11ab", 4},
+        {"Thai", "ที่นี่", 2},
+        {"Devanagari", "नु्", 1},
+        {"Hebrew with points", "שָׁ", 1},
+        {"beyond the planes that are in use", "\U000e1000", 1},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        EXPECT_INT(text_width(rows[i].text), rows[i].width, rows[i].what);
 }
 
 SUITE(cli_output, TEST(text_of_others_is_harmless), TEST(only_styles_write_escapes),

@@ -276,6 +276,32 @@ static char *plan_text(const char *status, struct plan_view view)
     return captured_take(&captured);
 }
 
+static void rows_are_in_line_whatever_their_names_are(void)
+{
+    _cleanup_value_ const struct value *spec =
+        yaml("{spec: {resources: [{id: \"a\\u202eb\", type: HTTP}, {id: 日本, type: HTTP},\n"
+             "  {id: \"✅e\\u0301\", type: HTTP}, {id: plain, type: HTTP}]}}");
+    _cleanup_free_ char *text = NULL;
+    struct rows rows;
+    struct captured captured;
+
+    rows_init(&rows, spec, NULL);
+    for (size_t i = 0; i < rows.count; i++) {
+        free(rows.items[i].text);
+        rows.items[i].text = str_new("text");
+    }
+    captured_init(&captured);
+    spec_view_rows(&captured.out, &(struct spec_view){.spec = spec, .rows = &rows});
+    text = captured_take(&captured);
+    EXPECT_STR(text,
+               "  · a\\u202eb          text\n"
+               "  · 日本              text\n"
+               "  · ✅e\u0301               text\n"
+               "  · plain             text\n",
+               "");
+    rows_done(&rows);
+}
+
 static void plans_are_shown(void)
 {
     static const struct {
@@ -446,7 +472,8 @@ SUITE(cli_views, TEST(ids_are_shortened), TEST(ages_are_kubectls), TEST(times_ar
       TEST(specs_stand_as_their_conditions_say), TEST(a_change_that_nobody_saw_is_told),
       TEST(rows_say_what_each_waits_for), TEST(rows_say_by_what_each_waits),
       TEST(rows_are_of_health_checks_too), TEST(rows_of_failures_say_why),
-      TEST(rows_of_later_attempts_say_why_those_failed), TEST(plans_are_shown),
+      TEST(rows_of_later_attempts_say_why_those_failed),
+      TEST(rows_are_in_line_whatever_their_names_are), TEST(plans_are_shown),
       TEST(hostile_plans_are_harmless), TEST(long_values_are_cut_between_characters),
       TEST(changes_of_a_plan_are_counted), TEST(grants_are_read_from_the_operators_offers),
       TEST(owners_from_git_are_known), TEST(what_to_do_next_is_of_this_program))

@@ -158,6 +158,17 @@ static void counts_evictions_apart(void)
     fixture_stop(&fixture);
 }
 
+static void counts_from_nothing(void)
+{
+    struct fixture fixture;
+
+    fixture_start(&fixture, RELEASE_APPLY);
+    expect_metric(&fixture, "\nkusion_drift_corrections_total 0\n");
+    expect_metric(&fixture, "\nkusion_drift_warnings_total 0\n");
+    expect_metric(&fixture, "\nkusion_operation_evictions_total{operation=\"rollback\"} 0\n");
+    fixture_stop(&fixture);
+}
+
 static void counts_nothing_without_metrics(void)
 {
     struct fixture fixture;
@@ -181,5 +192,5 @@ static void knows_the_reasons_that_it_counts_by(void)
 
 SUITE(operation_log, TEST(tells_of_both_ends),
       TEST(tells_of_a_failure_at_the_level_that_it_deserves), TEST(begins_a_retry_quietly),
-      TEST(counts_evictions_apart), TEST(counts_nothing_without_metrics),
+      TEST(counts_evictions_apart), TEST(counts_from_nothing), TEST(counts_nothing_without_metrics),
       TEST(knows_the_reasons_that_it_counts_by))
