@@ -133,7 +133,7 @@ int hold_choose_revision(const struct run *run, int64_t asked, const struct hold
     if (r >= 0)
         r = hold_take_revision(run, release, next, refusal, error);
     if (r > 0 && !refusal->code)
-        refuse_revision(run, asked, revisions, refusal);
+        refuse_revision(run, release ? release->revision : asked, revisions, refusal);
     return r;
 }
 

@@ -175,23 +175,38 @@ static int write_parts(const struct task *task, struct document_file *file,
     return r;
 }
 
-static int documents_write(struct store_file *base, const struct store_call *call,
-                           const struct document *document, struct error *error)
+/* A mark says that there is no document: a write left it that was killed after it had reserved the
+ * head, or a removal. 1: what is written next replaces it. */
+static int take_mark(const struct task *task, struct document_file *file, struct error *error)
 {
-    struct document_file *file = (struct document_file *)base;
-    const struct task task = task_of(file, call);
+    _cleanup_value_ const struct value *object = NULL;
+    struct head head = {0};
+    int r = kube_object_get(task, &kube_config_maps, file->head_name, false, &object, error);
+
+    if (r < 0)
+        return r == ERR_NOT_FOUND ? 0 : r;
+    if (kube_head_parse(file, object, &head, NULL) < 0 || kube_head_exists(&head)) {
+        kube_head_done(&head);
+        return 0;
+    }
+    kube_document_forget(file);
+    file->seen = head;
+    return 1;
+}
+
+static int write_document(const struct task *task, struct document_file *file,
+                          const struct document *document, struct error *error)
+{
     _cleanup_(kube_garbage_done) struct garbage garbage = {0};
     struct head head;
     bool is_known = true,
          is_chunked = kube_document_is_clean(file) || file->seen.fields[HEAD_CHUNKED];
-    int r = may_change(file, call, error);
+    int r = reserve(task, file, document, error);
 
-    if (r >= 0)
-        r = reserve(&task, file, document, error);
     if (r < 0)
         return r;
     kube_head_init(&head);
-    r = write_parts(&task, file, document, &head, &garbage, &is_known, error);
+    r = write_parts(task, file, document, &head, &garbage, &is_known, error);
     if (r < 0) {
         kube_head_done(&head);
         kube_document_set_clean(file, false); /* some chunks of this write may remain */
@@ -200,10 +215,30 @@ static int documents_write(struct store_file *base, const struct store_call *cal
     kube_document_forget(file);
     file->seen = head;
     /* Best effort: the next write or removal tries again. */
-    if (kube_garbage_remove(&task, &garbage, NULL) < 0)
+    if (kube_garbage_remove(task, &garbage, NULL) < 0)
         is_known = false;
     kube_document_set_clean(file, is_known && (is_chunked || file->seen.fields[HEAD_CHUNKED]));
     return 0;
+}
+
+static int documents_write(struct store_file *base, const struct store_call *call,
+                           const struct document *document, struct error *error)
+{
+    struct document_file *file = (struct document_file *)base;
+    const struct task task = task_of(file, call);
+    bool expects_none = !file->seen.version;
+    struct error conflict = {0};
+    int r = may_change(file, call, error);
+
+    if (r < 0)
+        return r;
+    r = write_document(&task, file, document, &conflict);
+    if (r != ERR_CONFLICT || !expects_none)
+        return err_copy(error, &conflict);
+    r = take_mark(&task, file, error);
+    if (r <= 0)
+        return r < 0 ? r : err_copy(error, &conflict);
+    return write_document(&task, file, document, error);
 }
 
 /* Expects that there is no document; ERR_CONFLICT if there is one. */

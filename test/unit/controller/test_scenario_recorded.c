@@ -126,10 +126,13 @@ static void is_gone_or_damaged(void)
     static const struct {
         const struct form *form;
         void (*damage)(struct scene *scene);
+        const char *says;
     } rows[] = {
-        {&forms[1], remove_documents},     {&forms[2], remove_documents},
-        {&in_release, remove_release},     {&in_release, forge_resources},
-        {&in_release, take_another_specs},
+        {&forms[1], remove_documents, "the Spec of revision 1 is not there any more"},
+        {&forms[2], remove_documents, "the Spec of revision 1 is not there any more"},
+        {&in_release, remove_release, "no earlier revision succeeded"},
+        {&in_release, forge_resources, "the Spec of revision 1 is not there any more"},
+        {&in_release, take_another_specs, "the Spec of revision 1 is not there any more"},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
@@ -147,6 +150,7 @@ static void is_gone_or_damaged(void)
         }
         ready = value_at(value_path(undo, "status", "conditions", NULL), 0);
         EXPECT_STR(value_get_string(ready, "reason"), "RevisionNotFound", "refused");
+        EXPECT(strstr(value_get_string(ready, "message"), rows[i].says), rows[i].says);
         scene_ask(&scene, "web");
         scene_expect_handled(&scene, "web");
         scene_expect_ready(&scene, "web", "True", "ReconciliationSucceeded");

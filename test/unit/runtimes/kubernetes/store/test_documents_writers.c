@@ -116,6 +116,7 @@ static void mark_as_removed(struct served *scene)
     const struct document_file *file = (const struct document_file *)scene->file;
     const struct task task = served_task(scene);
     const struct buf nothing = BUF_INIT;
+    const char *before = file->seen.version;
     _cleanup_(kube_head_done) struct head head = {0};
     _cleanup_value_ const struct value *body = NULL;
     _cleanup_free_ char *version = NULL;
@@ -125,12 +126,59 @@ static void mark_as_removed(struct served *scene)
     kube_head_set(&head, HEAD_CHUNKED, "true");
     kube_head_set(&head, HEAD_REMOVED, "true");
     kube_draw_tag(tag);
-    body = kube_head_body(file, &head, &nothing, tag, file->seen.version);
+    body = kube_head_body(file, &head, &nothing, tag, before);
     EXPECT_INT(kube_object_swap(&task,
-                                &(struct swap){"PUT", &kube_config_maps, file->head_name, body,
-                                               file->seen.version, tag, NULL},
+                                &(struct swap){before ? "PUT" : "POST", &kube_config_maps,
+                                               file->head_name, body, before, tag, file->head_name},
                                 &version, NULL),
                0, "marked");
+}
+
+/* By a process that has not read the document. */
+static int write_unseen(struct served *scene, size_t secret)
+{
+    struct document document = DOCUMENT_INIT;
+    struct store *other = served_attach(&scene->live);
+    struct store_file *file = NULL;
+    int r;
+
+    served_fill(&document.open, 10, 2);
+    served_fill(&document.secret, secret, 2);
+    other->ops->open(other, &scene->name, STORE_WRITE, &plain, &file, NULL);
+    err_clear(&scene->error);
+    r = other->ops->write(file, &plain, &document, &scene->error);
+    document_done(&document);
+    other->ops->close(file);
+    other->ops->free(other);
+    return r;
+}
+
+/* A write that was killed has reserved the head, or a removal has marked it: there is none. */
+static void what_expects_no_document_replaces_a_mark(struct served *scene)
+{
+    static const struct {
+        const char *note;
+        bool was_there;
+        size_t secret;
+    } rows[] = {
+        {"reserved", false, 10},
+        {"reserved, and written without chunks", false, 0},
+        {"removed", true, 10},
+        {"removed, and written without chunks", true, 0},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        if (rows[i].was_there)
+            EXPECT_INT(served_write(scene, SERVED_LARGE, 10, 1), 0, scene->error.message);
+        mark_as_removed(scene);
+        EXPECT_INT(write_unseen(scene, rows[i].secret), 0, rows[i].note);
+        EXPECT_INT(write_unseen(scene, rows[i].secret), ERR_CONFLICT, "there is one now");
+        EXPECT_INT(served_read(scene), 0, scene->error.message);
+        EXPECT_INT(served_count(scene, SERVED_MAPS), 1, rows[i].note);
+        EXPECT_INT(served_count(scene, SERVED_SECRETS), rows[i].secret > 0, rows[i].note);
+        EXPECT_INT(scene->store->ops->remove(scene->file, &plain, &scene->error), 0,
+                   scene->error.message);
+    }
 }
 
 /* A removal saw the mark of one that was killed, and fell asleep. Another writes the document anew:
@@ -214,17 +262,20 @@ static void many_are_written_at_once(struct served *scene)
 ON_EACH_SERVER(collects_what_a_killed_write_left)
 ON_EACH_SERVER(a_write_that_slept_conflicts_with_an_append)
 ON_EACH_SERVER(a_late_removal_takes_nothing_of_those_who_follow)
+ON_EACH_SERVER(what_expects_no_document_replaces_a_mark)
 ON_EACH_SERVER(a_removal_that_slept_takes_nothing_of_a_writer)
 ON_EACH_SERVER(many_are_written_at_once)
 
 SUITE(kube_documents_writers, TEST(collects_what_a_killed_write_left_in_memory),
       TEST(a_write_that_slept_conflicts_with_an_append_in_memory),
       TEST(a_late_removal_takes_nothing_of_those_who_follow_in_memory),
+      TEST(what_expects_no_document_replaces_a_mark_in_memory),
       TEST(a_removal_that_slept_takes_nothing_of_a_writer_in_memory),
       TEST(many_are_written_at_once_in_memory))
 
 SUITE(live_documents_writers, TEST(collects_what_a_killed_write_left_live),
       TEST(a_write_that_slept_conflicts_with_an_append_live),
       TEST(a_late_removal_takes_nothing_of_those_who_follow_live),
+      TEST(what_expects_no_document_replaces_a_mark_live),
       TEST(a_removal_that_slept_takes_nothing_of_a_writer_live),
       TEST(many_are_written_at_once_live))
