@@ -3,6 +3,7 @@ server of that kind in place of ConfigMaps (hack/soak stores), with the Releases
 reads State or Releases from the API server is skipped there, from where it does so. A test that names a store by itself has its own."""
 
 import atexit
+import json
 import os
 import subprocess
 import tempfile
@@ -56,12 +57,25 @@ def forget(state):
         backend().places.pop(state, None)
 
 
+def _look(program, cluster, state, *words):
+    command = [program, "state", *words, "--kubeconfig", str(cluster.kubeconfig), "--state-namespace", state]
+    return subprocess.run([*command, *flags(state)], capture_output=True, text=True, timeout=60, check=False)
+
+
 def listed(program, cluster, state):
     """Lines of `state list`, one for each State."""
-    command = [program, "state", "list", "--kubeconfig", str(cluster.kubeconfig), "--state-namespace", state]
-    done = subprocess.run([*command, *flags(state)], capture_output=True, text=True, timeout=60, check=False)
+    done = _look(program, cluster, state, "list")
     assert done.returncode == 0, done.stderr
     return [line for line in done.stdout.splitlines() if "  revision " in line]
+
+
+def shown(program, cluster, state, spec):
+    """The State of a Spec ("namespace/name"), as it is stored. None: there is none."""
+    done = _look(program, cluster, state, "show", spec)
+    if done.returncode and "there is no State" in done.stderr:
+        return None
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def content(state):

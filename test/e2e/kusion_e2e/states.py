@@ -43,6 +43,14 @@ def open_state(head):
     return json.loads(gzip.decompress(base64.b64decode(state))) if state else None
 
 
+def state_of(cluster, namespace, name):
+    """The State of a Spec. None: there is none, or one that open_state() does not open."""
+    if state_backend.KIND:
+        return state_backend.shown(PROGRAM, cluster, STATE, f"{namespace}/{name}")
+    opened = (open_state(head) for head in states(cluster, namespace))
+    return next((state for state in opened if state and state["spec"]["name"] == name), None)
+
+
 def recorded(cluster, namespace):
     """The Specs that are kept for rollbacks."""
     state_backend.need_objects()
