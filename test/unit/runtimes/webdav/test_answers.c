@@ -155,6 +155,8 @@ static const struct {
     {"read", get, {{200, NULL, "x"}}, 1, 0, NULL},
     {"not there", get, {A(404), A(207)}, 2, ERR_NOT_FOUND, NULL},
     {"nor the folder of all", get, {A(404), A(404)}, 2, ERR_UNAVAILABLE, "StoreNotFound"},
+    {"a server that ended the connection", get, {A(0), {200, NULL, "x"}}, 2, 0, NULL},
+    {"and the next one, too", get, {A(0), A(0)}, 2, ERR_UNAVAILABLE, "StoreUnreachable"},
     {"it has too much to do", get, {A(503)}, 1, ERR_UNAVAILABLE, "StoreBusy"},
     {"it is somewhere else", get, {A(301)}, 1, ERR_INTERNAL, "UnexpectedAnswer"},
     {"an empty list", list, {A(404), A(207), A(404)}, 3, 0, NULL},
