@@ -3,112 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/base/mem.h"
+#include "controller/state/private.h"
 #include "engine/base/str.h"
 #include "engine/state/codec.h"
 #include "engine/store/identity_document.h"
 #include "engine/store/names.h"
 #include "engine/store/store_error.h"
 #include "runtimes/seal/seal.h"
-
-/* ---- Releases ---- */
-
-/* The revisions that a history has of a Spec, newest first. */
-struct revisions {
-    int64_t *items;
-    size_t count, capacity;
-};
-
-static int on_head(void *arg, const struct release_head *head, struct error *error)
-{
-    struct revisions *revisions = arg;
-
-    (void)error;
-    revisions->items = mem_grow(revisions->items, revisions->count, &revisions->capacity,
-                                sizeof(*revisions->items));
-    revisions->items[revisions->count++] = head->revision;
-    return 0;
-}
-
-/* There by now, perhaps of an earlier copy: with the status, or without it yet. */
-static int set_status(struct release_history *to, const struct release_record *record,
-                      const struct store_call *call, struct error *error)
-{
-    const struct release_head *head = &record->head;
-    _cleanup_(release_record_free_p) struct release_record *there = NULL;
-    _cleanup_free_ char *version = NULL;
-    int r = to->ops->load(to, &head->spec, head->revision, call, &there, &version, error);
-
-    if (r < 0 || !record->status ||
-        release_phase_is_terminal(release_status_phase(there->status)) ||
-        value_equal(there->status, record->status))
-        return r;
-    return to->ops->update(to, record, call, &version, error);
-}
-
-static int copy_one(struct release_history *from, struct release_history *to,
-                    const struct spec_key *spec, int64_t revision, const struct store_call *call,
-                    struct error *error)
-{
-    _cleanup_(release_record_free_p) struct release_record *record = NULL;
-    _cleanup_free_ char *version = NULL, *ignored = NULL;
-    struct error problem = {0};
-    int r = from->ops->load(from, spec, revision, call, &record, &version, &problem);
-
-    if (r >= 0)
-        r = to->ops->create(to, &record->head, call, &ignored, &problem);
-    if (r >= 0 || r == ERR_EXISTS) {
-        err_clear(&problem);
-        r = set_status(to, record, call, &problem);
-    }
-    if (r == ERR_NOT_FOUND) /* removed meanwhile, with its Spec */
-        return 0;
-    if (r < 0)
-        err_wrap(&problem, "Release %lld of %s/%s", (long long)revision, spec->namespace_name,
-                 spec->name);
-    return r < 0 ? err_copy(error, &problem) : 0;
-}
-
-/* Oldest first: a copy that is killed leaves no gap. */
-static int copy_of_spec(const struct state_side *from, const struct state_side *to,
-                        const struct spec_key *spec, const struct store_call *call, size_t *count,
-                        struct error *error)
-{
-    struct revisions revisions = {0};
-    int r = from->history->ops->list(from->history, spec, on_head, &revisions, call, error);
-
-    for (size_t i = revisions.count; i > 0 && r >= 0; i--) {
-        r = copy_one(from->history, to->history, spec, revisions.items[i - 1], call, error);
-        *count += r >= 0;
-    }
-    free(revisions.items);
-    return r;
-}
-
-/* Of the Specs that `names` has documents of, and those that have Releases as documents. *count: is
- * added to. */
-static int copy_releases(const struct state_side *from, const struct state_side *to,
-                         const struct store_call *call, const struct names *names, size_t *count,
-                         struct error *error)
-{
-    _cleanup_(names_done) struct names releases = NAMES_INIT;
-    _cleanup_(strmap_done) struct strmap seen = STRMAP_INIT;
-    _cleanup_(arena_done) struct arena arena = ARENA_INIT;
-    int r =
-        from->has_releases ? names_list(&releases, from->store, DOCUMENT_RELEASE, call, error) : 0;
-
-    for (size_t i = 0; i < names->count + releases.count && r >= 0; i++) {
-        const struct document_name *name =
-            i < names->count ? &names->items[i] : &releases.items[i - names->count];
-        char *key = arena_printf(&arena, "%s/%s", name->spec.namespace_name, name->spec.name);
-
-        if (strmap_get(&seen, key))
-            continue;
-        strmap_put(&seen, key, key);
-        r = copy_of_spec(from, to, &name->spec, call, count, error);
-    }
-    return r;
-}
 
 #define REFUSED "InvalidCopy"
 
@@ -180,7 +81,7 @@ static bool is_equal(const struct document *a, const struct document *b)
 }
 
 /* It is sealed with a key that is gone since, or has never been sealed. */
-static bool is_locked(int r, const struct error *problem)
+bool copy_is_locked(int r, const struct error *problem)
 {
     return r == ERR_UNAVAILABLE && (str_equal(problem->reason, SEAL_MISSING) ||
                                     str_equal(problem->reason, SEAL_NOT_SEALED));
@@ -203,7 +104,7 @@ static int open_there(const struct copy *copy, const struct document_name *name,
     struct store *store = copy->to->store;
     int r = open_and_read(store, name, copy->call, ret, ret_there, error);
 
-    if (!is_locked(r, error))
+    if (!copy_is_locked(r, error))
         return r;
     store->ops->close(*ret);
     *ret = NULL;
@@ -291,6 +192,9 @@ static int copy_all(struct copy *copy, struct error *error)
         r = copy_document(copy, &copy->names.items[i], error);
     if (r >= 0)
         r = remove_rest(copy, error);
+    if (r >= 0 && copy->to->has_releases && !copy->from->has_releases)
+        r = copy_remove_stale_releases(copy->from, copy->to, copy->call, &copy->ret->removed,
+                                       error);
     if (r >= 0 && copy->from->has_releases != copy->to->has_releases)
         r = copy_releases(copy->from, copy->to, copy->call, &copy->names, &copy->ret->releases,
                           error);

@@ -12,7 +12,8 @@
  * Nobody else may write to either store meanwhile: the caller holds the Lease.
  *
  * Where one of the two stores has Releases, and the other leaves them to the API server, they are
- * made there as they are here. What is there already of them stays.
+ * made there as they are here. What the API server has already of them stays; what a store has of
+ * another time is removed.
  */
 #pragma once
 

@@ -12,6 +12,9 @@
 
 #define FILE_BYTES ((size_t)4 << 20) /* of a file with a credential, or with CAs */
 #define SAID_BYTES 300               /* of what a server says of an error */
+/* ms. Apache ends a connection that was idle for 5 s. One that is used at that very moment leaves a
+ * request without an answer, and a change in doubt. */
+#define IDLE_TIME 4000
 
 /* ---- Files ---- */
 
@@ -71,8 +74,10 @@ int remote_init(struct remote *remote, const char *address, const char *ca_file,
                 struct error *error)
 {
     const struct http_loop_config loop = {.name = "store", .max_connections = REMOTE_CONNECTIONS};
-    struct http_client_config config = {
-        .base_url = address, .user_agent = "kusion-operator/" KUSION_VERSION, .http1 = true};
+    struct http_client_config config = {.base_url = address,
+                                        .user_agent = "kusion-operator/" KUSION_VERSION,
+                                        .http1 = true,
+                                        .idle_time = IDLE_TIME};
     _cleanup_free_ char *ca = NULL;
     int r = 0;
 
@@ -119,8 +124,9 @@ static int no_answer(int code, bool is_in_doubt, const struct error *problem, st
     return err_copy(error, problem);
 }
 
-int remote_do(struct remote *remote, struct http_request *request, const struct store_call *call,
-              bool is_change, struct http_response *response, struct error *error)
+static int send_once(struct remote *remote, struct http_request *request,
+                     const struct store_call *call, bool is_change, struct http_response *response,
+                     struct error *error)
 {
     struct store_call copy = *call;
     struct error problem = {0};
@@ -141,6 +147,21 @@ int remote_do(struct remote *remote, struct http_request *request, const struct 
     }
     r = http_do(remote->client, request, response, &problem);
     return r < 0 ? no_answer(r, is_change && response->sent, &problem, error) : 0;
+}
+
+int remote_do(struct remote *remote, struct http_request *request, const struct store_call *call,
+              bool is_change, struct http_response *response, struct error *error)
+{
+    struct error problem = {0};
+    int r = send_once(remote, request, call, is_change, response, &problem);
+
+    if (r == ERR_UNAVAILABLE && response->sent && !is_change) {
+        http_response_done(response);
+        *response = (struct http_response)HTTP_RESPONSE_INIT;
+        err_clear(&problem);
+        r = send_once(remote, request, call, is_change, response, &problem);
+    }
+    return r < 0 ? err_copy(error, &problem) : r;
 }
 
 /* Statuses of answers that are no answer to the request itself. Others are not expected. */

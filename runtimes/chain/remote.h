@@ -23,7 +23,8 @@ int remote_init(struct remote *remote, const char *address, const char *ca_file,
 void remote_done(struct remote *remote);
 
 /* Sends one request; timeout, cancel and permit of it are those of the call (is_change: the permit
- * is asked). 0 for each status. The error of a request that had no answer is that of objects.h. */
+ * is asked). 0 for each status. The error of a request that had no answer is that of objects.h.
+ * What is no change is sent once more, if the connection broke off before its answer. */
 int remote_do(struct remote *remote, struct http_request *request, const struct store_call *call,
               bool is_change, struct http_response *response, struct error *error);
 

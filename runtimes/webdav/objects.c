@@ -75,6 +75,7 @@ static int exists(struct webdav_objects *webdav, const char *key, struct error *
 static int look_after_move(struct webdav_objects *webdav, const char *from, const char *to,
                            int moved, const struct store_call *call, struct error *error)
 {
+    _cleanup_free_ char *source_folder = str_printf("%s/", from);
     int source = webdav_status(webdav, webdav_find(webdav_path(webdav, from, "/"), "Depth: 0", 0),
                                call, error);
     int target;
@@ -87,8 +88,8 @@ static int look_after_move(struct webdav_objects *webdav, const char *from, cons
         return target;
     if (source == 207 && target == 207)
         return exists(webdav, to, error);
-    if (source == 404 && target == 207)
-        return 0; /* moved, in spite of what it said */
+    if (source == 404 && target == 207) /* moved, in spite of what it said */
+        return webdav_confirm_absent(webdav, source_folder, call, error);
     return webdav_refused(webdav, "MOVE", to, moved, error);
 }
 

@@ -80,6 +80,10 @@ int webdav_read_folder(struct webdav_objects *webdav, const char *folder,
 /* 0: the folder of all is there. Else what is absent may be so because that is missing. */
 int webdav_check_root(struct webdav_objects *webdav, const struct store_call *call,
                       struct error *error);
+/* 0: a folder ("v1/state/") of which a PROPFIND said 404 is not there, and the folder of all is.
+ * nginx says 404 to a PROPFIND below a folder that it may not enter, but 403 to a GET. */
+int webdav_confirm_absent(struct webdav_objects *webdav, const char *folder,
+                          const struct store_call *call, struct error *error);
 
 /* ---- folders.c ---- */
 

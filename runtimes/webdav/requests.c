@@ -175,6 +175,21 @@ int webdav_check_root(struct webdav_objects *webdav, const struct store_call *ca
     return webdav_refused(webdav, "PROPFIND", "", status, error);
 }
 
+int webdav_confirm_absent(struct webdav_objects *webdav, const char *folder,
+                          const struct store_call *call, struct error *error)
+{
+    int r = webdav_check_root(webdav, call, error);
+
+    if (r == 0)
+        r = webdav_status(
+            webdav,
+            (struct webdav_exchange){.method = "GET", .path = webdav_path(webdav, folder, "~")},
+            call, error);
+    if (r <= 0 || r == 404)
+        return r < 0 ? r : 0;
+    return webdav_refused(webdav, "GET", folder, r, error);
+}
+
 int webdav_read_folder(struct webdav_objects *webdav, const char *folder,
                        const struct store_call *call, struct webdav_listing *ret,
                        struct error *error)
@@ -187,7 +202,7 @@ int webdav_read_folder(struct webdav_objects *webdav, const char *folder,
     if (r == 0 && response.status == 207)
         r = webdav_listing_read(&response.body, ret, error);
     else if (r == 0 && response.status == 404)
-        r = webdav_check_root(webdav, call, error); /* nothing is in a folder that is not there */
+        r = webdav_confirm_absent(webdav, folder, call, error); /* then nothing is in it */
     else if (r == 0)
         r = webdav_refused(webdav, "PROPFIND", folder, response.status, error);
     return r;

@@ -27,7 +27,8 @@
  *           nginx 405), it did not happen if the unfinished folder is still there
  *   delete  MOVE to unfinished/~RANDOM/, then DELETE: no part of it is left at its key
  *   get     GET KEY/data
- *   list    PROPFIND of a folder, Depth: 1, and of each below it
+ *   list    PROPFIND of a folder, Depth: 1, and of each below it. After a 404, GET of what cannot
+ *           be in it: nginx says 403 to that, and not to the PROPFIND, where it may not enter
  *
  *   prune   LOCK of a folder, PROPFIND, and DELETE if it is empty. Folders stay where the server
  * has no locks (405), as nginx has none unless dav_ext_lock is set

@@ -346,6 +346,40 @@ def test_a_store_that_is_emptied_while_the_operator_works(world, kind):
     assert not world.values()
 
 
+@pytest.mark.parametrize("kind, reason", [("s3", "StoreBusy"), ("apache", "StoreRefused"), ("nginx", "StoreRefused")])
+@sampled
+def test_a_folder_that_the_server_may_not_enter_is_not_empty(world, kind, reason):
+    """Neither to one that works, nor to one that begins."""
+    server = world.servers.get(kind)
+    place = server.new_place()
+    world.start(place)
+    world.apply("a", "b").wait("True")
+    before = world.made()
+    folder = server.folder_of(place)
+
+    def refuses():
+        assert {world.reason(spec) for spec in ("web", "shop")} == {reason}
+        return True
+
+    folder.chmod(0)
+    try:
+        for spec, names in (("web", "ac"), ("shop", "d")):
+            changed = world.apply(*names, x="2", spec=spec)
+            eventually(changed.condition)
+        eventually(refuses)
+        world.kill()
+        world.start(place)
+        eventually(refuses)
+        assert world.made() == before
+    finally:
+        folder.chmod(0o755)
+    eventually(lambda: world.values() == {"a": "2", "c": "2", "d": "2"})
+    assert world.made()["a"][1] == before["a"][1]
+    for spec in ("web", "shop"):
+        world.spec(spec).delete()
+    assert not world.values()
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_backup_that_is_put_back(world, tmp_path, kind):
     """It is older than what the operator has done since."""

@@ -37,7 +37,7 @@ class Controller:
         command = [program, "--kubeconfig", str(kubeconfig or cluster.kubeconfig),
                    "--state-namespace", state, "--health-bind-address", "",
                    "--metrics-bind-address", "", "--min-interval", "1s", "--api-request-timeout", "2s",
-                   *state_backend.flags(state, flags), *flags]
+                   *state_backend.flags(cluster, state, flags), *flags]
         with self.log.open("wb") as log:
             self.process = subprocess.Popen(command, stderr=log,
                                             env={**os.environ, **(environment or {})})

@@ -3,7 +3,7 @@
 import json
 
 from kusion_e2e.state_backend import need_objects
-from kusion_e2e.states import open_state, states
+from kusion_e2e.states import state_of
 from kusion_e2e.wait import PATIENCE, eventually
 
 
@@ -79,13 +79,9 @@ class Spec:
     def state(self):
         """Of a small State, by id: the uid that it recorded, None for a mere intent. None, too,
         where there is no State."""
-        for head in states(self.cluster, self.namespace):
-            state = open_state(head)
-            if state and state["spec"]["name"] == self.name:
-                return {one["id"]: one["record"].get("uid")
-                        if one["record"]["status"] == "applied" else None
-                        for one in state["resources"]}
-        return None
+        state = state_of(self.cluster, self.namespace, self.name)
+        return state and {one["id"]: one["record"].get("uid") if one["record"]["status"] == "applied" else None
+                          for one in state["resources"]}
 
     def delete(self, seconds=150):
         self.cluster.api.delete(self.path).must()

@@ -3,6 +3,7 @@ server of that kind in place of ConfigMaps (hack/soak stores), with the Releases
 reads State or Releases from the API server is skipped there, from where it does so. A test that names a store by itself has its own."""
 
 import atexit
+import json
 import os
 import subprocess
 import tempfile
@@ -16,7 +17,7 @@ KIND = os.environ.get("KUSION_E2E_STORE")
 
 
 class _Backend:
-    """The servers of this run, and a place on them for each namespace of State."""
+    """The servers of this run, and a place on them for each namespace of State of each cluster."""
 
     def __init__(self):
         self.servers = Servers(f"e2e-store-{os.getpid()}")
@@ -28,10 +29,10 @@ class _Backend:
             (self.keys / name).write_bytes(content)
             (self.keys / name).chmod(0o400)
 
-    def flags(self, state):
-        if state not in self.places:
-            self.places[state] = self.server.new_place()
-        return ["--state-backend", self.places[state], f"--state-key=file:{self.keys}"]
+    def flags(self, cluster, state):
+        if (cluster, state) not in self.places:
+            self.places[cluster, state] = self.server.new_place()
+        return ["--state-backend", self.places[cluster, state], f"--state-key=file:{self.keys}"]
 
 
 _backend = None
@@ -43,30 +44,43 @@ def backend():
     return _backend
 
 
-def flags(state, given=()):
+def flags(cluster, state, given=()):
     """What an operator with this namespace of State needs, unless its flags name a store."""
     if not KIND or any(flag.startswith(("--state-backend", "--state-dir")) for flag in given):
         return []
-    return backend().flags(state)
+    return backend().flags(cluster, state)
 
 
-def forget(state):
+def forget(cluster, state):
     """The next operator finds an empty place."""
     if KIND:
-        backend().places.pop(state, None)
+        backend().places.pop((cluster, state), None)
+
+
+def _look(program, cluster, state, *words):
+    command = [program, "state", *words, "--kubeconfig", str(cluster.kubeconfig), "--state-namespace", state]
+    return subprocess.run([*command, *flags(cluster, state)], capture_output=True, text=True, timeout=60, check=False)
 
 
 def listed(program, cluster, state):
     """Lines of `state list`, one for each State."""
-    command = [program, "state", "list", "--kubeconfig", str(cluster.kubeconfig), "--state-namespace", state]
-    done = subprocess.run([*command, *flags(state)], capture_output=True, text=True, timeout=60, check=False)
+    done = _look(program, cluster, state, "list")
     assert done.returncode == 0, done.stderr
     return [line for line in done.stdout.splitlines() if "  revision " in line]
 
 
-def content(state):
+def shown(program, cluster, state, spec):
+    """The State of a Spec ("namespace/name"), as it is stored. None: there is none."""
+    done = _look(program, cluster, state, "show", spec)
+    if done.returncode and "there is no State" in done.stderr:
+        return None
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def content(cluster, state):
     """All that the server has, as text."""
-    return backend().server.content(backend().places[state])
+    return backend().server.content(backend().places[cluster, state])
 
 
 def need_objects():

@@ -30,7 +30,7 @@ def forget_store(cluster):
     """The next operator of the shared namespace has its first start, whatever store the last one had."""
     cluster.kubectl("delete", "configmap", "-n", STATE, "kusion-store", "--ignore-not-found")
     cluster.kubectl("delete", "configmap", "-n", STATE, "-l", "api.kusion.io/document=store")
-    state_backend.forget(STATE)
+    state_backend.forget(cluster, STATE)
 
 
 def open_state(head):
@@ -41,6 +41,14 @@ def open_state(head):
     if head["metadata"].get("labels", {}).get("api.kusion.io/document") == "store":
         return None
     return json.loads(gzip.decompress(base64.b64decode(state))) if state else None
+
+
+def state_of(cluster, namespace, name):
+    """The State of a Spec. None: there is none, or one that open_state() does not open."""
+    if state_backend.KIND:
+        return state_backend.shown(PROGRAM, cluster, STATE, f"{namespace}/{name}")
+    opened = (open_state(head) for head in states(cluster, namespace))
+    return next((state for state in opened if state and state["spec"]["name"] == name), None)
 
 
 def recorded(cluster, namespace):
@@ -55,7 +63,7 @@ def open_text(cluster, spec):
     """All that may be read by those who may not read Secrets: Releases, the Spec's status, its
     events, and what the controller keeps of State."""
     if state_backend.KIND:
-        return json.dumps([spec.releases(), spec.get()["status"], spec.events(), state_backend.content(STATE)])
+        return json.dumps([spec.releases(), spec.get()["status"], spec.events(), state_backend.content(cluster, STATE)])
     kept = cluster.api.get(f"/api/v1/namespaces/{STATE}/configmaps").must().object["items"]
     parts = [base64.b64decode(part) for one in kept for part in one.get("binaryData", {}).values()]
     texts = [(gzip.decompress(part) if part.startswith(GZIP) else part).decode(errors="replace")

@@ -403,10 +403,11 @@ static void damage_ends_it_and_is_named(void)
 
 /* ---- Releases ---- */
 
-static void make_release(struct release_history *history, int64_t revision, const char *phase)
+static void make_release_of(struct release_history *history, const char *spec, const char *uid,
+                            int64_t revision, const char *phase)
 {
     const struct release_head of = {
-        .spec = {"team", "web"}, .revision = revision, .generation = 1, .spec_uid = "u1"};
+        .spec = {"team", spec}, .revision = revision, .generation = 1, .spec_uid = uid};
     _cleanup_(release_record_free_p) struct release_record *record = NULL;
     _cleanup_free_ char *version = NULL, *first = NULL;
     struct error error = {0};
@@ -417,6 +418,11 @@ static void make_release(struct release_history *history, int64_t revision, cons
     value_unref(record->status);
     record->status = value_pack("{s:s, s:s}", "phase", phase, "summary", "as it was");
     EXPECT_INT(history->ops->update(history, record, &plain, &version, &error), 0, error.message);
+}
+
+static void make_release(struct release_history *history, int64_t revision, const char *phase)
+{
+    make_release_of(history, "web", "u1", revision, phase);
 }
 
 /* Of the two histories here, one stands for the API server's. */
@@ -447,6 +453,56 @@ static void releases_go_to_where_the_other_side_has_them(void)
         EXPECT_INT(record ? record->head.revision : 0, 2, "the newest");
         EXPECT_STR(record ? value_get_string(record->status, "summary") : NULL, "as it was",
                    "whole");
+        stage.from.side.history->ops->free(stage.from.side.history);
+        stage.from.side.history = own;
+        stage_done(&stage);
+        store->ops->free(store);
+        memory_medium_free(medium);
+        if (!was_killed)
+            break;
+    }
+}
+
+/* The target was the store before. Since then a Spec was deleted, and another was made anew. */
+static void releases_of_another_time_go(void)
+{
+    for (size_t nth = 1;; nth++) {
+        _cleanup_(names_done) struct names there = NAMES_INIT;
+        const struct spec_key web = {"team", "web"};
+        struct memory_medium *medium = memory_medium_new(NULL);
+        struct store *store = memory_store_new(medium);
+        struct release_history *own, *kept;
+        struct error error = {0};
+        struct stage stage;
+        bool was_killed;
+
+        stage_init(&stage);
+        kept = stage.to.side.history;
+        make_release_of(kept, "web", "u0", 1, "succeeded");
+        make_release_of(kept, "web", "u1", 2, "succeeded");
+        make_release_of(kept, "web", "u1", 3, "applying");
+        make_release_of(kept, "web", "u0", 4, "succeeded");
+        make_release_of(kept, "gone", "u2", 1, "succeeded");
+        own = stage.from.side.history;
+        stage.from.side.has_releases = false;
+        stage.from.side.history = document_history_new(store);
+        for (int64_t revision = 1; revision <= 3; revision++)
+            make_release(stage.from.side.history, revision, "succeeded");
+        was_killed = kill_at(&stage, true, nth, FAULT_AFTER);
+        EXPECT_INT(copy(&stage, &error), 0, error.message);
+        EXPECT_INT(names_list(&there, stage.to.side.store, DOCUMENT_RELEASE, &plain, &error), 0,
+                   error.message);
+        EXPECT_INT(there.count, 3, "those of the source");
+        for (int64_t revision = 1; revision <= 3; revision++) {
+            _cleanup_(release_record_free_p) struct release_record *one = NULL;
+            _cleanup_free_ char *ignored = NULL;
+
+            EXPECT_INT(kept->ops->load(kept, &web, revision, &plain, &one, &ignored, &error), 0,
+                       error.message);
+            EXPECT_STR(one ? one->head.spec_uid : NULL, "u1", "of the Spec that is there");
+            EXPECT_STR(one ? value_get_string(one->status, "phase") : NULL, "succeeded",
+                       "as it is in the source");
+        }
         stage.from.side.history->ops->free(stage.from.side.history);
         stage.from.side.history = own;
         stage_done(&stage);
@@ -488,4 +544,4 @@ SUITE(copy, TEST(all_is_moved_and_the_source_says_so), TEST(it_can_come_back),
       TEST(what_the_target_has_need_not_be_readable), TEST(killed_at_any_change_it_goes_on),
       TEST(half_a_copy_is_brought_up_to_date), TEST(what_is_no_source_or_no_target_is_refused),
       TEST(damage_ends_it_and_is_named), TEST(releases_go_to_where_the_other_side_has_them),
-      TEST(what_is_kept_is_listed_and_read))
+      TEST(releases_of_another_time_go), TEST(what_is_kept_is_listed_and_read))

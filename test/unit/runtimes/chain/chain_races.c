@@ -191,22 +191,38 @@ static unsigned draw(unsigned bound)
     return (state >> 8) % bound;
 }
 
+/* Until the next blow. Rarer while nothing is written: a write on a busy machine takes long.
+ * idle: blows since the last write. */
+static void pause_before_blow(unsigned longest, unsigned idle)
+{
+    usleep(20000 + draw(longest) * (1 + (idle < 80 ? idle / 4 : 20)));
+}
+
+/* Whether something was written since the last time. */
+static unsigned count_idle(struct score *score, unsigned *done, unsigned idle)
+{
+    unsigned before = *done;
+
+    *done = atomic_load(&score->done);
+    return *done > before ? 0 : idle + 1;
+}
+
 void chain_races_run_killed(struct chain_server *server, const char *folder, unsigned writes)
 {
     struct score *score = score_new();
     struct server_process process;
     pid_t pids[WRITERS];
     time_t until = time(NULL) + LONGEST_RUN;
-    unsigned kills = 0, restarts = 0;
+    unsigned kills = 0, restarts = 0, done = 0, idle = 0;
 
     server_process_find(getenv(folder), &process);
     for (unsigned i = 0; i < WRITERS; i++)
         pids[i] = start_writer(server, score, writes);
-    while (atomic_load(&score->done) < writes && !atomic_load(&score->failed) &&
-           time(NULL) < until) {
+    for (; done < writes && !atomic_load(&score->failed) && time(NULL) < until;
+         idle = count_idle(score, &done, idle)) {
         unsigned victim = draw(WRITERS + 1);
 
-        usleep(20000 + draw(300000));
+        pause_before_blow(300000, idle);
         if (victim == WRITERS) {
             server_process_restart(&process);
             restarts++;
@@ -252,7 +268,7 @@ void chain_races_run_cut(struct chain_server *server, unsigned writes)
     struct tcp_proxy *proxy;
     time_t until = time(NULL) + LONGEST_RUN;
     pid_t pids[WRITERS];
-    unsigned cuts = 0, done = 0, idle = 0; /* idle: cuts since the last write */
+    unsigned cuts = 0, done = 0, idle = 0;
     int port;
 
     free(with_port(server->place, 0, &port));
@@ -261,11 +277,9 @@ void chain_races_run_cut(struct chain_server *server, unsigned writes)
     for (unsigned i = 0; i < WRITERS; i++)
         pids[i] = start_writer(&by_proxy, score, writes);
     for (; done < writes && !atomic_load(&score->failed) && time(NULL) < until; cuts++) {
-        /* Rarer while nothing is written: a write on a busy machine takes long. */
-        usleep(20000 + draw(400000) * (1 + (idle < 80 ? idle / 4 : 20)));
+        pause_before_blow(400000, idle);
         tcp_proxy_break(proxy);
-        idle = atomic_load(&score->done) > done ? 0 : idle + 1;
-        done = atomic_load(&score->done);
+        idle = count_idle(score, &done, idle);
     }
     for (unsigned i = 0; i < WRITERS; i++) {
         if (time(NULL) >= until)

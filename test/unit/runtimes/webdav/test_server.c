@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "engine/base/str.h"
@@ -235,8 +236,7 @@ static void nothing_goes_with_a_folder(void)
     chain_server_done(&server);
 }
 
-/* nginx does not say why it cannot write; and of what is below a folder that it may not enter, it
- * says 404. */
+/* nginx does not say why it cannot write. */
 static void loses_nothing_on_its_disk(void)
 {
     static const char *const full[] = {"StoreFull", "StoreBusy"};
@@ -255,9 +255,99 @@ static void loses_nothing_on_its_disk(void)
     }
 }
 
+/* ---- Folders that it may not enter ---- */
+
+static const struct document_name hidden = {DOCUMENT_STATE, {"team", "hidden"}, NULL};
+
+static int write_hidden(struct store *store, struct error *error)
+{
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    int r = store->ops->open(store, &hidden, STORE_WRITE, &call, &file, error);
+
+    if (r == 0)
+        r = store->ops->read(file, &call, &document, error);
+    if (r == 0 || r == ERR_NOT_FOUND) {
+        err_clear(error);
+        buf_reset(&document.open);
+        buf_add_str(&document.open, "kept");
+        r = store->ops->write(file, &call, &document, error);
+    }
+    store->ops->close(file);
+    document_done(&document);
+    return r;
+}
+
+static void expect_kept(struct store *store, const char *note)
+{
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct error error = {0};
+
+    EXPECT_INT(store_load(store, &hidden, &call, &document, &error), 0, error.message);
+    EXPECT(str_equal(document.open.data, "kept"), note);
+    document_done(&document);
+}
+
+static int on_name(void *arg, const struct document_name *name, struct error *error)
+{
+    (void)arg, (void)name, (void)error;
+    return 0;
+}
+
+static void check_hidden(struct store *store, const char *level)
+{
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct error error = {0};
+    int r = store_load(store, &hidden, &call, &document, &error);
+
+    EXPECT(r == ERR_FORBIDDEN || r == ERR_UNAVAILABLE, level);
+    r = store->ops->list(store, DOCUMENT_STATE, NULL, on_name, NULL, &call, &error);
+    EXPECT(r == ERR_FORBIDDEN || r == ERR_UNAVAILABLE, level);
+    r = write_hidden(store, &error);
+    EXPECT(r == ERR_FORBIDDEN || r == ERR_UNAVAILABLE, level);
+    document_done(&document);
+}
+
+/* nginx says 404 to a PROPFIND below such a folder. */
+static void what_it_may_not_see_is_not_absent(void)
+{
+    static const char *const levels[] = {"", "/v1", "/v1/state", "/v1/state/team",
+                                         "/v1/state/team/hidden"};
+    static const mode_t modes[] = {0, 0444};
+
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        _cleanup_free_ char *folder = NULL;
+        struct chain_server server;
+        struct error error = {0};
+        struct store *store;
+        const char *path;
+
+        if (!chain_server_find(servers[i], webdav_objects_new, &server))
+            continue;
+        path = strchr(server.place + strlen("https://"), '/');
+        folder = str_printf("%s/data%.*s", getenv(folders[i]), (int)strcspn(path, "?"), path);
+        store = chain_server_store(&server);
+        EXPECT_INT(write_hidden(store, &error), 0, error.message);
+        for (size_t k = 0; k < ARRAY_SIZE(levels) * ARRAY_SIZE(modes); k++) {
+            const char *level = levels[k / ARRAY_SIZE(modes)];
+            _cleanup_free_ char *below = str_printf("%s%s", folder, level);
+
+            chmod(below, modes[k % ARRAY_SIZE(modes)]);
+            check_hidden(store, level);
+            chmod(below, 0755);
+            expect_kept(store, level);
+        }
+        store->ops->free(store);
+        chain_server_done(&server);
+    }
+}
+
 SUITE(webdav_server, TEST(keeps_the_contract_of_objects), TEST(keeps_the_contract),
       TEST(keeps_the_contract_of_histories), TEST(is_refused),
       TEST(loses_nothing_between_two_processes), TEST(loses_nothing_when_killed),
       TEST(loses_nothing_when_cut), TEST(loses_nothing_by_answers),
       TEST(refuses_an_expired_certificate), TEST(loses_nothing_on_its_disk), TEST(empty_folders_go),
-      TEST(nothing_goes_with_a_folder))
+      TEST(nothing_goes_with_a_folder), TEST(what_it_may_not_see_is_not_absent))
