@@ -217,6 +217,7 @@ def test_an_operation_goes_on_or_says_why_not(far, operator, stage, exchange, is
     text = far.of(far.there, whose, far.address.port)
     far.lead(text)
     STAGES[stage](far)
+    eventually(lambda: far.recorded().keys() >= {"a", "gate"})  # without a Namespace, two objects tell the cluster
     first = far.uids()
     far.put_double()
     exchanged(far)
