@@ -23,10 +23,11 @@ from kusion_e2e.tenancy import Tenancy
 from kusion_e2e.turns import Turns
 
 # Runs that share the files begin with these, which take longest.
-LONGEST = ("state_stores", "unhealthy", "state_lost", "other_clusters", "health", "second_runtime_calls",
-           "terraform_canaries", "leader", "terraform", "webhook_down", "http", "other_clusters_hostile", "drift",
-           "deletion_guard", "store_identity", "terraform_mistakes", "spec_lifecycle", "accidents",
-           "secret_store_clouds", "tenants_limits", "chart", "state_copy", "check", "chart_values", "tenants")
+LONGEST = ("state_stores", "unhealthy", "state_lost", "other_clusters", "other_clusters_exchanged", "health",
+           "second_runtime_calls", "terraform_canaries", "leader", "terraform", "webhook_down", "http",
+           "other_clusters_hostile", "drift", "deletion_guard", "store_identity", "terraform_mistakes",
+           "spec_lifecycle", "accidents", "secret_store_clouds", "tenants_limits", "chart", "state_copy", "check",
+           "chart_values", "tenants")
 
 
 def pytest_configure(config):
