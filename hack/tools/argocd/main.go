@@ -5,7 +5,7 @@
 //	argocd controller FLAG…    argocd-application-controller
 //	argocd repo-server FLAG…   argocd-repo-server
 //
-// 3.2 is the last that can be had as a module: later ones replace their engine by a folder.
+// 3.2 is the last that can be had as a module: later ones replace their engine by a folder. 3.2.12 does not compile.
 package main
 
 import (

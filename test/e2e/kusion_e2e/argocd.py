@@ -52,7 +52,7 @@ class Argo:
         for path in _crds():
             cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", path)
         for kind in ("applications", "appprojects"):
-            cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"crd/{kind}.argoproj.io")
+            eventually(lambda: cluster.is_established(f"{kind}.argoproj.io"))
         cluster.ensure_namespace(SYSTEM)
         everything = {"group": "*", "kind": "*"}
         for one in (_object("ConfigMap", "argocd-cm", data=page_settings()),
@@ -99,7 +99,7 @@ class Application:
     """One that syncs by itself, prunes and heals, of a repository of its own."""
 
     def __init__(self, argo, name, options=(), annotations=None, **automated):
-        self.cluster, self.name, self.path = argo.cluster, name, f"{APPLICATIONS}/{name}"
+        self.argo, self.cluster, self.name, self.path = argo, argo.cluster, name, f"{APPLICATIONS}/{name}"
         self.folder = argo.folder / "repositories" / name
         self.folder.mkdir(parents=True)
         self._git("init", "--quiet", "--initial-branch=main")
@@ -142,6 +142,10 @@ class Application:
         self.cluster.api.patch(self.path, {"metadata": {"annotations": {annotation: "hard" if hard else "normal"}}}).must()
         eventually(lambda: annotation not in self.get()["metadata"].get("annotations", {}))
 
+    def terminate(self):
+        """As `argocd app terminate-op` does it."""
+        self.cluster.api.patch(self.path, {"status": {"operationState": {"phase": "Terminating"}}}).must()
+
     def health(self):
         return self.status().get("health", {}).get("status")
 
@@ -157,8 +161,9 @@ class Application:
         return (state.get("phase"), state.get("message", "")) if is_ours else (None, "")
 
     def syncs(self):
-        """How often something was applied."""
-        return len(self.status().get("history", []))
+        """How many have begun. (Those that heal are not in status.history.)"""
+        return sum(f'"application":"{self.name}"' in line and '"reason":"OperationStarted"' in line
+                   for line in self.argo.log("controller").splitlines())
 
     def resource(self, name, kind="Spec"):
         """What Argo CD says of one that it manages; None: it does not manage it."""
