@@ -1,5 +1,7 @@
 """What docs/gitops.md says about Argo CD, with its application controller and repo-server: hack/soak argocd builds them."""
 
+import re
+
 import pytest
 import yaml
 
@@ -107,12 +109,16 @@ def test_a_plan_that_waits_for_approval_is_suspended_and_an_approval_stays(clust
 
 
 def test_an_approval_is_a_commit(cluster, tenant, application):
-    apps = application().commit(written(tenant, config_map("one", tenant), **MANUAL)).begin()
+    """In the last wave: no sync waits."""
+    before = written(tenant, config_map("before", tenant), name="before")
+    apps = application().commit(before, written(tenant, config_map("one", tenant), annotations=wave(1), **MANUAL)).begin()
     apps.wait("Suspended")
+    apps.wait_operation("Succeeded")
     waits = Approved(cluster, tenant)
     waits.generation = spec_of(cluster, tenant).generation
     digest = waits.waiting()["status"]["plan"]["digest"]
-    apps.commit(written(tenant, config_map("one", tenant), approval={"mode": "Manual", "approvedPlan": digest}))
+    apps.commit(before, written(tenant, config_map("one", tenant), annotations=wave(1),
+                                approval={"mode": "Manual", "approvedPlan": digest}))
     apps.wait("Healthy")
     assert object_of(cluster, tenant, "one").ok
 
@@ -268,12 +274,11 @@ def test_it_manages_the_spec_alone_and_heals_nothing_that_the_operator_does(clus
     live = spec_of(cluster, tenant)
     assert apps.name in live.get()["metadata"]["annotations"]["argocd.argoproj.io/tracking-id"]
     # Nothing that the operator makes has Argo CD's marks, or others of the Spec.
-    made = [*live.releases(), *(cluster.get_json(kind, "-n", tenant, name) for kind, name in
-                                (("configmap", "one"), ("deployment", "held")))]
-    for one in made:
-        metadata = one["metadata"]
-        text = str([metadata.get("labels"), metadata.get("annotations"), metadata.get("ownerReferences")])
-        assert "argocd" not in text and "of-the-spec" not in text and "of the Spec" not in text, metadata
+    objects = [cluster.get_json(kind, "-n", tenant, name) for kind, name in (("configmap", "one"), ("deployment", "held"))]
+    for one in [*live.releases(), *objects]:
+        text = str([one["metadata"].get("labels"), one["metadata"].get("annotations")])
+        assert "argocd" not in text and "of-the-spec" not in text and "of the Spec" not in text, text
+    assert not any("ownerReferences" in one["metadata"] for one in objects)  # else it would show them below the Spec
     # What the operator and its users write to the Spec: finalizers, a requested reconcile, the status of drift.
     before, generation = apps.syncs(), live.get()["metadata"]["generation"]
     cluster.api.patch(f"/api/v1/namespaces/{tenant}/configmaps/one?fieldManager=somebody", {"data": {"a": "drifted"}}).must()
@@ -350,3 +355,37 @@ def test_a_spec_that_was_rolled_back_is_degraded_until_the_commit_is_reverted(cl
     assert apps.syncs() == before and object_of(cluster, tenant, "one").object["data"] == {"version": "1"}
     apps.commit(written(tenant, config_map("one", tenant, {"version": "1"})))
     apps.wait("Healthy")
+
+
+@pytest.mark.parametrize("policy", ["AdoptIfUnowned", "AdoptAll"])
+def test_an_object_moves_from_an_application_into_a_spec(cluster, tenant, application, policy):
+    alone = config_map("moved", tenant)["attributes"]
+    stays = written(tenant, config_map("stays", tenant), name="stays")
+    keep = {"argocd.argoproj.io/sync-options": "Prune=false"}
+    apps = application().commit(stays, {**alone, "metadata": {**alone["metadata"], "annotations": keep}}).begin()
+    apps.wait("Healthy")
+    uid = object_of(cluster, tenant, "moved").object["metadata"]["uid"]
+    apps.commit(stays, written(tenant, config_map("moved", tenant), adoptionPolicy=policy))
+    if policy == "AdoptIfUnowned":
+        apps.wait("Progressing", sync="OutOfSync")
+        spec = spec_of(cluster, tenant)
+        spec.wait("False")
+        [command] = re.findall("hand it over: (kubectl annotate .*-)$", spec.condition()["message"], re.MULTILINE)
+        typed = type_in(cluster, f"{command} && kubectl kusion reconcile spec -n {tenant}")
+        assert typed.returncode == 0, typed.stdout + typed.stderr
+    apps.wait("Healthy")
+    moved = object_of(cluster, tenant, "moved").object["metadata"]
+    assert moved["uid"] == uid and "argocd" not in str(moved), moved
+    # It goes with the Spec's resource then.
+    apps.commit(stays, written(tenant, config_map("other", tenant), adoptionPolicy=policy))
+    apps.wait("Healthy")
+    assert object_of(cluster, tenant, "moved").code == 404
+
+
+def test_a_large_spec_needs_server_side_apply(cluster, tenant, application):
+    large = written(tenant, *(config_map(f"large-{one}", tenant, {"text": "x" * 100_000}) for one in range(4)))
+    application().commit(large).begin().wait("Healthy")
+    client = application("client")
+    client.policy.update(syncOptions=[], retry={"limit": 0})
+    client.commit({**large, "metadata": {"name": "client", "namespace": tenant}}).begin()
+    client.wait_operation("Failed", "metadata.annotations: Too long: may not be more than 262144 bytes")
