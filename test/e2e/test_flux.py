@@ -190,3 +190,19 @@ def test_a_spec_that_was_rolled_back_is_failed_until_the_commit_is_reverted(clus
     assert object_of(cluster, tenant, "one").object["data"] == {"version": "1"}
     apps.commit(written(tenant, config_map("one", tenant, {"version": "1"})))
     apps.wait("True")
+
+
+def test_an_object_moves_from_a_kustomization_into_a_spec(cluster, tenant, kustomization):
+    alone = config_map("moved", tenant)["attributes"]
+    keep = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
+    apps = kustomization().commit({**alone, "metadata": {**alone["metadata"], "annotations": keep}}).begin()
+    apps.wait("True")
+    uid = object_of(cluster, tenant, "moved").object["metadata"]["uid"]
+    apps.commit(written(tenant, config_map("moved", tenant), adoptionPolicy="AdoptAll"))
+    apps.wait("True")
+    moved = object_of(cluster, tenant, "moved").object["metadata"]
+    assert moved["uid"] == uid and "fluxcd" not in str(moved), moved
+    # It goes with the Spec's resource then.
+    apps.commit(written(tenant, config_map("other", tenant)))
+    apps.wait("True")
+    assert object_of(cluster, tenant, "moved").code == 404
