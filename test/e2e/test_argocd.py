@@ -367,9 +367,8 @@ def test_an_object_moves_from_an_application_into_a_spec(cluster, tenant, applic
     uid = object_of(cluster, tenant, "moved").object["metadata"]["uid"]
     apps.commit(stays, written(tenant, config_map("moved", tenant), adoptionPolicy=policy))
     if policy == "AdoptIfUnowned":
-        apps.wait("Progressing", sync="OutOfSync")
+        apps.wait("Degraded", sync="OutOfSync")
         spec = spec_of(cluster, tenant)
-        spec.wait("False")
         [command] = re.findall("hand it over: (kubectl annotate .*-)$", spec.condition()["message"], re.MULTILINE)
         typed = type_in(cluster, f"{command} && kubectl kusion reconcile spec -n {tenant}")
         assert typed.returncode == 0, typed.stdout + typed.stderr

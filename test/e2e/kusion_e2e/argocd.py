@@ -24,16 +24,17 @@ CASCADE = "resources-finalizer.argocd.argoproj.io"
 
 def _crds():
     """Of the version that was built."""
-    found = subprocess.run([os.environ["GO"], "-C", MODULE, "list", "-m", "-f", "{{.Dir}}", "github.com/argoproj/argo-cd/v3"],
-                           env={**os.environ, "GOWORK": "off", "GOFLAGS": "-mod=mod"}, check=True, text=True,
+    found = subprocess.run([os.environ["GO"], "-C", MODULE, "mod", "download", "-json", "github.com/argoproj/argo-cd/v3"],
+                           env={**os.environ, "GOWORK": "off", "GOFLAGS": ""}, check=True, text=True,
                            capture_output=True).stdout
-    folder = Path(found.strip()) / "manifests/crds"
+    folder = Path(json.loads(found)["Dir"]) / "manifests/crds"
     return [folder / f"{name}-crd.yaml" for name in ("application", "appproject")]
 
 
 def page_settings():
     """What docs/gitops.md puts into argocd-cm."""
-    [block] = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/gitops.md").read_text(), re.DOTALL)
+    page = (ROOT / "docs/gitops.md").read_text()
+    [block] = [yaml.safe_load(one) for one in re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
                if "resource.customizations" in one]
     return block["data"]
 
@@ -125,7 +126,8 @@ class Application:
         self.cluster.api.create(APPLICATIONS, {
             "apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
             "metadata": {"name": self.name, "namespace": SYSTEM, "annotations": self.annotations, "finalizers": [CASCADE]},
-            "spec": {"project": "default", "destination": {"server": "https://kubernetes.default.svc", "namespace": "default"},
+            "spec": {"project": "default",
+                     "destination": {"server": "https://kubernetes.default.svc", "namespace": "default"},
                      "source": {"repoURL": f"file://{self.folder}", "path": ".", "targetRevision": "main"},
                      "syncPolicy": self.policy}}).must()
         return self
