@@ -50,6 +50,15 @@ class Argo:
     def __init__(self, cluster):
         self.cluster, self.processes = cluster, []
         self.folder = Path(tempfile.mkdtemp(prefix="kusion-argocd-"))
+        try:
+            self._install()
+            self._start()
+        except BaseException:
+            self.close()
+            raise
+
+    def _install(self):
+        cluster = self.cluster
         for path in _crds():
             cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", path)
         for kind in ("applications", "appprojects"):
@@ -63,7 +72,6 @@ class Argo:
                      "spec": {"sourceRepos": ["*"], "destinations": [{"server": "*", "namespace": "*"}],
                               "clusterResourceWhitelist": [everything]}}):
             cluster.apply(json.dumps(one))
-        self._start()
 
     def _start(self):
         redis, repo, repo_metrics, metrics = (free_port() for _ in range(4))
