@@ -11,6 +11,7 @@ _TOOLS_MODULE=$ROOT/hack/tools
 _TOFU_MODULE=$ROOT/hack/tools/tofu
 _FLUX_MODULE=$ROOT/hack/tools/flux
 _VAULT_MODULE=$ROOT/hack/tools/vault
+_ARGOCD_MODULE=$ROOT/hack/tools/argocd
 
 _module_version() { # MODULE FOLDER: its version in the go.mod there
     awk -v module="$1" '$1 == module && $2 ~ /^v/ {print $2; exit}' "$2/go.mod"
@@ -21,6 +22,7 @@ ETCD_VERSION=$(_module_version go.etcd.io/etcd/server/v3 "$_TOOLS_MODULE")
 TOFU_VERSION=$(_module_version github.com/opentofu/opentofu "$_TOFU_MODULE")
 FLUX_VERSION=$(_module_version github.com/fluxcd/kustomize-controller "$_FLUX_MODULE")
 VAULT_VERSION=$(_module_version github.com/hashicorp/vault "$_VAULT_MODULE")
+ARGOCD_VERSION=$(_module_version github.com/argoproj/argo-cd/v3 "$_ARGOCD_MODULE")
 
 # By tool: the folder of its version in the cache, its package, and how long its build takes
 # on two cores. A package with a version is a module of its own, outside hack/tools/go.mod.
@@ -37,6 +39,7 @@ declare -A _TOOL_FOLDER=(
     [versitygw]=versitygw-$VERSITYGW_VERSION
     [kustomize-controller]=flux-$FLUX_VERSION
     [vault]=vault-$VAULT_VERSION
+    [argocd]=argocd-$ARGOCD_VERSION
 )
 declare -A _TOOL_PACKAGE=(
     [etcd]=go.etcd.io/etcd/server/v3
@@ -51,11 +54,12 @@ declare -A _TOOL_PACKAGE=(
     [versitygw]=github.com/versity/versitygw/cmd/versitygw@$VERSITYGW_VERSION
     [kustomize-controller]=github.com/fluxcd/kustomize-controller
     [vault]=.
+    [argocd]=.
 )
 declare -A _TOOL_TIME=(
     [etcd]='1 min' [kube-apiserver]='3 min' [kube-controller-manager]='1 min'
     [kube-scheduler]='1 min' [kubectl]='1 min' [kubelet]='1 min' [kwok]='1 min' [helm]='2 min' [tofu]='4 min' [versitygw]='2 min'
-    [kustomize-controller]='6 min' [vault]='8 min'
+    [kustomize-controller]='6 min' [vault]='8 min' [argocd]='9 min'
 )
 # Of a control plane.
 TOOLS=(etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kwok helm kubelet)
@@ -84,7 +88,7 @@ _tools_missing() { # NAME…: those that are not there
 tools_ensure() {
     local name missing lock
     for name in "$@"; do
-        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${TOOLS[*]} tofu versitygw kustomize-controller vault)"
+        [[ -n ${_TOOL_FOLDER[$name]:-} ]] || die "no tool is called '$name' (there are: ${TOOLS[*]} tofu versitygw kustomize-controller vault argocd)"
     done
     [[ -n $(_tools_missing "$@") ]] || return 0
     lock_take "$CACHE/tools/.build.lock" lock
@@ -130,6 +134,7 @@ _tool_command() { # NAME: into _build_command
     tofu) module=$_TOFU_MODULE ;;
     kustomize-controller) module=$_FLUX_MODULE ;;
     vault) module=$_VAULT_MODULE ;;
+    argocd) module=$_ARGOCD_MODULE ;;
     esac
     _build_command=(env -u GOOS -u GOARCH -u GOFLAGS CGO_ENABLED=0 GOWORK=off)
     if [[ $package == *@* ]]; then

@@ -6,7 +6,9 @@ import time
 import pytest
 import yaml
 
+from kusion_e2e.approved import MANUAL
 from kusion_e2e.flux import PROGRAM, Flux, Kustomization
+from kusion_e2e.gitops import BROKEN, free, hold, object_of, release, spec_of, written
 from kusion_e2e.paths import ROOT
 from kusion_e2e.specs import Spec, config_map, held
 from kusion_e2e.wait import eventually
@@ -37,44 +39,6 @@ def kustomization(flux, tenant):
     for one in reversed(made):
         if one.cluster.api.get(one.path).ok:
             one.delete()
-
-
-def written(namespace, *resources, name="spec", **fields):
-    """A Spec as Git has it."""
-    return {"apiVersion": "api.kusion.io/v1", "kind": "Spec", "metadata": {"name": name, "namespace": namespace},
-            "spec": {"resources": list(resources), **fields}}
-
-
-def spec_of(cluster, namespace, name="spec"):
-    """What Flux wrote, for tests to ask."""
-    spec = Spec(cluster, namespace, name)
-    spec.generation = eventually(spec.get)["metadata"]["generation"]
-    return spec
-
-
-def object_of(cluster, namespace, name):
-    return cluster.api.get(f"/api/v1/namespaces/{namespace}/configmaps/{name}")
-
-
-def hold(cluster, namespace, name):
-    """A finalizer keeps the ConfigMap, and so its Spec."""
-    cluster.api.patch(f"/api/v1/namespaces/{namespace}/configmaps/{name}",
-                      {"metadata": {"finalizers": ["test.example/hold"]}}).must()
-
-
-def free(cluster, namespace, name):
-    cluster.api.patch(f"/api/v1/namespaces/{namespace}/configmaps/{name}", {"metadata": {"finalizers": None}}).must()
-
-
-def release(cluster, namespace):
-    """All Pods get ready."""
-    path = f"/api/v1/namespaces/{namespace}/pods"
-    for pod in eventually(lambda: cluster.api.get(path).must().object["items"]):
-        cluster.api.patch(f"{path}/{pod['metadata']['name']}", {"metadata": {"labels": {"kwok-hold": None}}}).must()
-
-
-BROKEN = {"id": "v1:ConfigMap:a:b", "type": "Kubernetes", "dependsOn": ["v1:ConfigMap:no:such"],
-          "attributes": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b", "namespace": "a"}}}
 
 
 def test_it_is_ready_when_the_spec_is_and_not_before(cluster, tenant, kustomization):
@@ -183,9 +147,6 @@ def test_a_spec_that_is_suspended_in_git(cluster, tenant, kustomization):
     assert object_of(cluster, tenant, "one").object["data"] == {"a": "b"}
 
 
-MANUAL = {"approval": {"mode": "Manual"}}
-
-
 def test_a_plan_that_waits_for_approval_is_in_progress(cluster, tenant, kustomization):
     apps = kustomization(timeout="30s").commit(written(tenant, config_map("one", tenant), **MANUAL)).begin()
     ready = apps.wait("False")
@@ -229,3 +190,19 @@ def test_a_spec_that_was_rolled_back_is_failed_until_the_commit_is_reverted(clus
     assert object_of(cluster, tenant, "one").object["data"] == {"version": "1"}
     apps.commit(written(tenant, config_map("one", tenant, {"version": "1"})))
     apps.wait("True")
+
+
+def test_an_object_moves_from_a_kustomization_into_a_spec(cluster, tenant, kustomization):
+    alone = config_map("moved", tenant)["attributes"]
+    keep = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
+    apps = kustomization().commit({**alone, "metadata": {**alone["metadata"], "annotations": keep}}).begin()
+    apps.wait("True")
+    uid = object_of(cluster, tenant, "moved").object["metadata"]["uid"]
+    apps.commit(written(tenant, config_map("moved", tenant), adoptionPolicy="AdoptAll"))
+    apps.wait("True")
+    moved = object_of(cluster, tenant, "moved").object["metadata"]
+    assert moved["uid"] == uid and "fluxcd" not in str(moved), moved
+    # It goes with the Spec's resource then.
+    apps.commit(written(tenant, config_map("other", tenant)))
+    apps.wait("True")
+    assert object_of(cluster, tenant, "moved").code == 404

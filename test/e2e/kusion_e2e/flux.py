@@ -105,7 +105,7 @@ class Flux:
         for path in _crds():
             cluster.kubectl("apply", "--server-side", "-f", path)
         for kind in ("kustomizations.kustomize", "gitrepositories.source"):
-            cluster.kubectl("wait", "--for=condition=Established", "--timeout=60s", f"crd/{kind}.toolkit.fluxcd.io")
+            eventually(lambda: cluster.is_established(f"{kind}.toolkit.fluxcd.io"))
         cluster.ensure_namespace(SYSTEM)
         self.source = Source(cluster)
         self.log = Path(tempfile.mkstemp(prefix="kustomize-controller-", suffix=".log")[1])
