@@ -159,10 +159,11 @@ _man_pages_are_valid() {
     done
 }
 
-# What lintian is not to say: the program is static on purpose, kubectl alone calls the completion, and the notice
-# of the libraries has the licences in full, as in the archive.
+# What lintian is not to say: the program is static on purpose, with its libraries inside, kubectl alone calls the
+# completion, and the notice of the libraries has the licences in full, as in the archive.
 _LINTIAN_MEANT='statically-linked-binary
 shared-library-lacks-prerequisites
+embedded-library
 no-manual-page
 copyright-file-contains-full-apache-2-license
 copyright-file-contains-full-gfdl-license
