@@ -291,6 +291,9 @@ int hold_begin(struct attempt *attempt, struct error *error)
     r = attempt->ledger ? 0 : run_open_state(run, &attempt->ledger, error);
     if (r >= 0)
         r = hold_read(attempt->ledger, &hold, error);
+    if (r >= 0)
+        r = hold_end_if_changed(attempt->ledger, &hold, run->uid, run->subject.generation,
+                                run->sources_digest, error);
     if (r >= 0 && is_asked)
         r = answer(attempt, &request, &hold, error);
     if (r < 0)

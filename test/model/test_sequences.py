@@ -34,6 +34,9 @@ REGRESSIONS = {
         [["edit", "a", "k", "x1", "someone"]], [["edit", "a", "k", "x2", "someone"], ["approve"]],
         [["approve_older"]], [["approve_ended"]], [["approve_in_spec", 1]], [["approve"]]],
     "nothing-to-roll-back-to": [[["drop", "web"]], [["touch"]], [["rollback", None]]],
+    "a-source-that-is-changed-back-after-a-destroy": [
+        [["source", "ConfigMap"], ["put", "a", {"k": "1"}, []]], [["destroy"]],
+        [["put", "a", {"k": "2"}, []]], [["put", "a", {"k": "1"}, []]]],
     "drift-under-a-hold": [
         [["put", "a", {"k": "1"}, []]], [["put", "a", {"k": "2"}, []]], [["rollback", None]],
         [["delete", "a"]]],
@@ -46,6 +49,9 @@ REGRESSIONS = {
         [["put", "b", {"k": "1"}, []], ["edit", "web", "note", "x1", "someone"]]],
     "two-rollbacks": [[["put", "a", {"k": "1"}, []]], [["destroy"]],
                       [["rollback", 1], ["rollback", None]]],
+    "a-rollback-that-another-overtakes": [
+        [["put", "a", {"k": "1"}, []]], [["put", "a", {"k": "2"}, []]], [["put", "b", {"k": "1"}, []]],
+        [["rollback", 1], ["rollback", None]]],
     "a-rollback-and-a-destroy": [
         [["put", "a", {"k": "1"}, []]], [["put", "a", {"k": "2"}, []]],
         [["rollback", 1], ["destroy"]], [["touch"]], [["rollback", 1], ["destroy"]]],

@@ -102,6 +102,13 @@ def test_a_request_may_count_as_later_than_a_change_of_the_spec():
     assert {one.objects["a"].fields["k"] for one in worlds} == {"1", "2"}
 
 
+def test_a_request_may_overtake_one_that_nobody_saw():
+    """What a Rollback goes back to without a revision is relative to what is in force."""
+    world = world_after(PUT, ["put", "a", {"k": "2"}], ["put", "b", {"k": "1"}])
+    worlds = after(world, [["rollback", 1], ["rollback", None]], [True, True])
+    assert {("b" in one.objects, one.objects["a"].fields["k"]) for one in worlds} == {(True, "2"), (False, "2")}
+
+
 def test_an_approval_of_another_plan_is_none():
     world = world_after(*WAITING)
     worlds = after(world, [["put", "a", {"k": "2"}], APPROVE], [True, True])

@@ -23,13 +23,18 @@ const char *hold_reason(const struct hold *hold)
     return hold->operation == RELEASE_DESTROY ? "Destroyed" : "RolledBack";
 }
 
+static bool is_of(const struct hold *hold, const char *spec_uid, int64_t generation)
+{
+    return hold->operation != RELEASE_APPLY && !hold->has_ended && hold->generation == generation &&
+           str_equal(hold->spec_uid, spec_uid);
+}
+
 bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation,
                       const char *sources)
 {
     bool is_known = hold->sources && *sources;
 
-    return hold->operation != RELEASE_APPLY && hold->generation == generation &&
-           str_equal(hold->spec_uid, spec_uid) && (!is_known || str_equal(hold->sources, sources));
+    return is_of(hold, spec_uid, generation) && (!is_known || str_equal(hold->sources, sources));
 }
 
 /* ---- In State ---- */
@@ -37,15 +42,16 @@ bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t gen
 static const struct value *hold_to_value(const struct hold *hold)
 {
     _cleanup_value_ const struct value *shown = hold->shown ? value_pack("I", hold->shown) : NULL;
+    _cleanup_value_ const struct value *ended = hold->has_ended ? value_pack("b", 1) : NULL;
 
     return value_pack(
-        "{s:s, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:v?, s:v?, s:s?}",
+        "{s:s, s:s, s:I, s:I, s:I, s:s?, s:s?, s:s?, s:s?, s:s?, s:s?, s:v?, s:v?, s:s?, s:v?}",
         "operation", release_operation_name(hold->operation), "specUid", hold->spec_uid,
         "generation", hold->generation, "revision", hold->revision, "toRevision", hold->to_revision,
         "specDigest", hold->spec_digest, "request", hold->request, "requestedAt",
         hold->requested_at, "requestVersion", hold->request_version, "cause", hold->cause,
         "requestName", hold->request_name, "shown", shown, "before", hold->before, "sources",
-        hold->sources);
+        hold->sources, "ended", ended);
 }
 
 static int from_value(const struct value *value, struct hold *ret, struct error *error)
@@ -69,7 +75,8 @@ static int from_value(const struct value *value, struct hold *ret, struct error 
                          .request_name = str_new(value_get_string(value, "requestName")),
                          .shown = value_int(value_get(value, "shown"), 0),
                          .before = value_ref(value_get(value, "before")),
-                         .sources = str_new(value_get_string(value, "sources"))};
+                         .sources = str_new(value_get_string(value, "sources")),
+                         .has_ended = value_bool(value_get(value, "ended"), false)};
     return 0;
 }
 
@@ -104,6 +111,15 @@ int hold_write(struct ledger *ledger, const struct hold *hold, struct error *err
     _cleanup_value_ const struct value *value = hold_to_value(hold);
 
     return write_value(ledger, value, error);
+}
+
+int hold_end_if_changed(struct ledger *ledger, struct hold *hold, const char *spec_uid,
+                        int64_t generation, const char *sources, struct error *error)
+{
+    if (!is_of(hold, spec_uid, generation) || hold_is_in_force(hold, spec_uid, generation, sources))
+        return 0;
+    hold->has_ended = true;
+    return hold_write(ledger, hold, error);
 }
 
 const struct value *hold_before(const struct hold *hold, int64_t applied)

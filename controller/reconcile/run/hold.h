@@ -29,6 +29,7 @@ struct hold {
     int64_t shown;       /* the revision that showed its plan for approval; 0: none yet */
     const struct value *before; /* the hold in State that this one takes the place of, which is in
                                    force again when the request is withdrawn; NULL: none */
+    bool has_ended; /* the sources were seen to have changed, and may have been changed back since */
     char *request_version;      /* resourceVersion of that Release when it was read first; NULL */
     char *cause;                /* remediation: what failed, for messages; NULL */
 };
@@ -43,6 +44,10 @@ int hold_read(struct ledger *ledger, struct hold *ret, struct error *error);
 /* sources: the digest as it is now; "": not known, and then they count as the same. */
 bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation,
                       const char *sources);
+/* Where the Spec's sources have changed, and nothing else has: the hold has ended for good. Durable
+ * as below. */
+int hold_end_if_changed(struct ledger *ledger, struct hold *hold, const char *spec_uid,
+                        int64_t generation, const char *sources, struct error *error);
 /* It is durable when this returns 0. */
 int hold_write(struct ledger *ledger, const struct hold *hold, struct error *error);
 

@@ -97,6 +97,8 @@ class World:
     asked_in: int = 0                              # the Release in which a person approved last
     is_old: bool = False                           # it is of an earlier generation
     hold: Revision | None = None
+    before: Revision | None = None                 # the hold before the newest request
+    is_unseen: bool = False                        # the operator may not have seen that request yet
     corrections: int = 0                           # since the last change of the Spec
     corrected: set = field(default_factory=set)
     uids: int = 0
@@ -129,7 +131,7 @@ class World:
 
     def _edited(self):
         """The Spec has another generation."""
-        self.hold = None
+        self.hold, self.before, self.is_unseen = None, None, False
         self.asked = self.in_force()
         self.is_old = True
         self.corrections, self.corrected, self.is_loose = 0, set(), False
@@ -176,6 +178,7 @@ class World:
 
     def converge(self):
         """What the operator does until it is quiet."""
+        self.before, self.is_unseen = None, False
         plan = self.plan()
         if plan and self.mode == MANUAL and not self._is_approved(plan):
             self._show(plan)
@@ -413,9 +416,19 @@ class World:
     def _roll_back(self, target):
         if target is None:
             return False
-        self.hold = self.asked = Revision("Rollback", copy.deepcopy(target.wanted))
+        return self._request(Revision("Rollback", copy.deepcopy(target.wanted)))
+
+    def _request(self, revision):
+        self.before, self.is_unseen = self.hold, True
+        self.hold = self.asked = revision
         self.is_old = True
         return True
+
+    def unseen(self):
+        """The newest request was not seen before another takes its place."""
+        world = copy.deepcopy(self)
+        world.hold, world.before, world.is_unseen = world.before, None, False
+        return world
 
     def target(self, back):
         """The Revision. None: the last that succeeded with other resources than those in force."""
@@ -430,9 +443,7 @@ class World:
     def _do_destroy(self):
         if not self.history:
             return False
-        self.hold = self.asked = Revision("Destroy", None)
-        self.is_old = True
-        return True
+        return self._request(Revision("Destroy", None))
 
     def _do_kill(self):
         return True
@@ -522,6 +533,8 @@ def _between(world, verb):
     change of the Spec."""
     yield copy.deepcopy(world)
     yield copy.deepcopy(world).converge()
+    if verb in REQUESTS and world.is_unseen:
+        yield world.unseen()
     names = tuple(world.plan().actions())
     if verb not in OF_SPEC or len(names) > MOST_PARTS:
         return

@@ -240,6 +240,16 @@ static void rolls_back_to_what_the_sources_had(void)
     scene_expect_ready(&scene, "web", "True", NULL);
     scene_expect_quiet(&scene);
     EXPECT_DATA(&scene, "b", NULL);
+    /* It has ended for good: what was rolled back is applied when somebody writes it again. */
+    source(&scene, "one", OBJECT("a", "2"));
+    scene_expect_data(&scene, "a", "2");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    scene_kill(&scene);
+    scene_start(&scene);
+    scene_ask(&scene, "web");
+    scene_expect_handled(&scene, "web");
+    scene_expect_ready(&scene, "web", "True", NULL);
+    EXPECT_DATA(&scene, "a", "2");
     scene_end(&scene);
 }
 
