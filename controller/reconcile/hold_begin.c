@@ -278,6 +278,14 @@ static int check_state_lost(const struct run *run, struct error *error)
                    "applied");
 }
 
+/* An older State has the hold that was in force before the one that the status tells of. */
+static bool is_newest(const struct attempt *attempt, const struct hold *hold)
+{
+    const struct run *run = &attempt->run;
+
+    return hold->revision >= run_last_applied(run) || recall_is_whole(run, attempt->ledger);
+}
+
 int hold_begin(struct attempt *attempt, struct error *error)
 {
     struct run *run = &attempt->run;
@@ -298,9 +306,11 @@ int hold_begin(struct attempt *attempt, struct error *error)
         r = answer(attempt, &request, &hold, error);
     if (r < 0)
         return r;
-    /* An older State has the hold that was in force before the one that the status tells of. */
+    /* The status may tell still of a hold that has ended. */
+    if (hold_has_ended(&hold, run->uid, run->subject.generation) && is_newest(attempt, &hold))
+        return 0;
     if (!hold_is_in_force(&hold, run->uid, run->subject.generation, run->sources_digest) ||
-        (hold.revision < run_last_applied(run) && !recall_is_whole(run, attempt->ledger)))
+        !is_newest(attempt, &hold))
         return check_state_lost(run, error);
     run->hold = hold;
     hold = (struct hold){0};

@@ -140,6 +140,25 @@ static int decode(const struct document *document, const struct value **ret, str
     return r;
 }
 
+/* One that is there already stays: the name says what is in it. It is looked at, because what was
+ * in the way may have been a removal. */
+static int write_unless_there(struct store_file *file, const struct document *document,
+                              const struct store_call *call, struct error *error)
+{
+    const struct store_ops *ops = file->store->ops;
+    struct document there = DOCUMENT_INIT;
+    struct error problem = {0};
+    int r = ops->write(file, call, document, &problem);
+
+    if (r != ERR_CONFLICT)
+        return err_copy(error, &problem);
+    err_clear(&problem);
+    r = ops->read(file, call, &there, &problem);
+    document_done(&there);
+    return r == ERR_NOT_FOUND || r == ERR_CORRUPT ? ops->write(file, call, document, error)
+                                                  : err_copy(error, &problem);
+}
+
 int recorded_keep(const struct reconcile_context *context, const struct spec_key *spec,
                   const struct value *object, const char *digest, struct error *error)
 {
@@ -157,11 +176,9 @@ int recorded_keep(const struct reconcile_context *context, const struct spec_key
     if (r >= 0)
         r = ops->open(context->store, &name, STORE_WRITE, &call, &file, &problem);
     if (r >= 0)
-        r = ops->write(file, &call, &document, &problem);
+        r = write_unless_there(file, &document, &call, &problem);
     ops->close(file);
     document_done(&document);
-    if (r == ERR_CONFLICT) /* it is there: the name says what is in it */
-        r = 0;
     if (r >= 0) {
         desk_note_recorded(context->desk, spec, digest);
         return 0;

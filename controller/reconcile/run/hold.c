@@ -25,8 +25,13 @@ const char *hold_reason(const struct hold *hold)
 
 static bool is_of(const struct hold *hold, const char *spec_uid, int64_t generation)
 {
-    return hold->operation != RELEASE_APPLY && !hold->has_ended && hold->generation == generation &&
+    return hold->operation != RELEASE_APPLY && hold->generation == generation &&
            str_equal(hold->spec_uid, spec_uid);
+}
+
+bool hold_has_ended(const struct hold *hold, const char *spec_uid, int64_t generation)
+{
+    return is_of(hold, spec_uid, generation) && hold->has_ended;
 }
 
 bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation,
@@ -34,7 +39,8 @@ bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t gen
 {
     bool is_known = hold->sources && *sources;
 
-    return is_of(hold, spec_uid, generation) && (!is_known || str_equal(hold->sources, sources));
+    return is_of(hold, spec_uid, generation) && !hold->has_ended &&
+           (!is_known || str_equal(hold->sources, sources));
 }
 
 /* ---- In State ---- */
@@ -116,7 +122,8 @@ int hold_write(struct ledger *ledger, const struct hold *hold, struct error *err
 int hold_end_if_changed(struct ledger *ledger, struct hold *hold, const char *spec_uid,
                         int64_t generation, const char *sources, struct error *error)
 {
-    if (!is_of(hold, spec_uid, generation) || hold_is_in_force(hold, spec_uid, generation, sources))
+    if (!is_of(hold, spec_uid, generation) || hold->has_ended ||
+        hold_is_in_force(hold, spec_uid, generation, sources))
         return 0;
     hold->has_ended = true;
     return hold_write(ledger, hold, error);

@@ -48,6 +48,8 @@ bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t gen
  * as below. */
 int hold_end_if_changed(struct ledger *ledger, struct hold *hold, const char *spec_uid,
                         int64_t generation, const char *sources, struct error *error);
+/* True: it held this Spec, in this generation, and has ended so. */
+bool hold_has_ended(const struct hold *hold, const char *spec_uid, int64_t generation);
 /* It is durable when this returns 0. */
 int hold_write(struct ledger *ledger, const struct hold *hold, struct error *error);
 

@@ -613,6 +613,45 @@ static bool kill_after(unsigned n)
     return was_cut;
 }
 
+/* What ended the hold is taken back before any status tells of it. */
+static bool change_back_after(unsigned n)
+{
+    struct scene scene = {0};
+    bool was_cut;
+
+    begin_changed(&scene);
+    request(&scene, "undo", "\"operation\":\"Rollback\"");
+    scene_expect_ready(&scene, "web", "False", "RolledBack");
+    scene_expect_quiet(&scene);
+    api_server_mark(scene.server);
+    api_server_cut_after(scene.server, n + 1); /* the source's own write */
+    source(&scene, "one", OBJECT("a", "3"));
+    for (int ms = 0; ms < 2000 && !api_server_is_cut(scene.server); ms += 300)
+        scene_expect_quiet(&scene);
+    was_cut = api_server_is_cut(scene.server);
+    scene_kill(&scene);
+    api_server_mend(scene.server);
+    source(&scene, "one", OBJECT("a", "2"));
+    scene_start(&scene);
+    if (n) {
+        scene_expect_data(&scene, "a", "2");
+        scene_expect_ready(&scene, "web", "True", NULL);
+    } else { /* nobody has seen the change */
+        scene_expect_ready(&scene, "web", "False", "RolledBack");
+    }
+    scene_end(&scene);
+    return was_cut;
+}
+
+static void a_hold_that_has_ended_is_no_lost_state(void)
+{
+    unsigned n = 0;
+
+    while (n < 30 && change_back_after(n))
+        n++;
+    EXPECT(n >= 5 && n < 30, "it was killed after each write");
+}
+
 static void survives_kills(void)
 {
     unsigned n = 0;
@@ -632,4 +671,5 @@ SUITE(scenario_sources, TEST(resources_of_all_sources_are_applied),
       TEST(what_a_secret_has_is_not_shown),
       TEST(nothing_is_pruned_where_a_source_cannot_be_read_now),
       TEST(a_source_that_hangs_holds_up_nobody_else), TEST(a_change_ends_what_is_under_way),
-      TEST(a_change_that_cannot_be_read_at_first_ends_it_too), TEST(survives_kills))
+      TEST(a_change_that_cannot_be_read_at_first_ends_it_too), TEST(survives_kills),
+      TEST(a_hold_that_has_ended_is_no_lost_state))
