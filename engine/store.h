@@ -161,6 +161,10 @@ struct store_ops {
 /* Opens the document, reads it, and closes it. *ret: initialised and owned by the caller. */
 int store_load(struct store *store, const struct document_name *name, const struct store_call *call,
                struct document *ret, struct error *error);
+/* Writes the document, also where there is one, damaged or not. For what nobody else writes: after
+ * a conflict it is read, and written once more. */
+int store_replace(struct store_file *file, const struct store_call *call,
+                  const struct document *document, struct error *error);
 /* Removes the document, damaged or not. 0 also where there is none. */
 int store_drop(struct store *store, const struct document_name *name, const struct store_call *call,
                struct error *error);

@@ -36,12 +36,7 @@ static int write_once(const struct ledger *ledger, const char *id, const struct 
 
     if (r < 0)
         return r;
-    r = file->store->ops->write(file, &call, document, problem);
-    if (r == ERR_CONFLICT) {
-        r = refresh(file, &call, problem);
-        if (r >= 0)
-            r = file->store->ops->write(file, &call, document, problem);
-    }
+    r = store_replace(file, &call, document, problem);
     file->store->ops->close(file);
     return r;
 }

@@ -38,6 +38,24 @@ int store_load(struct store *store, const struct document_name *name, const stru
     return r;
 }
 
+int store_replace(struct store_file *file, const struct store_call *call,
+                  const struct document *document, struct error *error)
+{
+    const struct store_ops *ops = file->store->ops;
+    struct document before = DOCUMENT_INIT;
+    struct error problem = {0};
+    int r = ops->write(file, call, document, &problem);
+
+    if (r != ERR_CONFLICT)
+        return err_copy(error, &problem);
+    err_clear(&problem);
+    r = ops->read(file, call, &before, &problem);
+    document_done(&before);
+    if (r < 0 && r != ERR_NOT_FOUND && r != ERR_CORRUPT)
+        return err_copy(error, &problem);
+    return ops->write(file, call, document, error);
+}
+
 #define DROP_ATTEMPTS 3 /* while others drop it, too, or write it */
 
 /* What is removed has been seen before: that is the contract of remove(). */

@@ -77,25 +77,6 @@ int plans_find_approval(const struct reconcile_context *context, const struct sp
 
 /* ---- One document ---- */
 
-/* One that is there already is replaced: it is seen first. */
-static int write(struct store_file *file, const struct document *document,
-                 const struct store_call *call, struct error *error)
-{
-    const struct store_ops *ops = file->store->ops;
-    struct document before = DOCUMENT_INIT;
-    struct error problem = {0};
-    int r = ops->write(file, call, document, &problem);
-
-    if (r != ERR_CONFLICT)
-        return err_copy(error, &problem);
-    err_clear(&problem);
-    r = ops->read(file, call, &before, &problem);
-    document_done(&before);
-    if (r < 0 && r != ERR_NOT_FOUND && r != ERR_CORRUPT)
-        return err_copy(error, &problem);
-    return ops->write(file, call, document, error);
-}
-
 int plans_keep(const struct reconcile_context *context, const struct document_name *name,
                const struct value *plan, const struct store_call *call, char **ret_place,
                struct error *error)
@@ -108,7 +89,7 @@ int plans_keep(const struct reconcile_context *context, const struct document_na
         r = context->store->ops->open(context->store, name, STORE_WRITE, call, &file, error);
     if (r >= 0) {
         desk_note_document(context->desk, name);
-        r = write(file, &document, call, error);
+        r = store_replace(file, call, &document, error);
     }
     context->store->ops->close(file);
     document_done(&document);

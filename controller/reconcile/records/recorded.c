@@ -140,25 +140,6 @@ static int decode(const struct document *document, const struct value **ret, str
     return r;
 }
 
-/* One that is there already stays: the name says what is in it. It is looked at, because what was
- * in the way may have been a removal. */
-static int write_unless_there(struct store_file *file, const struct document *document,
-                              const struct store_call *call, struct error *error)
-{
-    const struct store_ops *ops = file->store->ops;
-    struct document there = DOCUMENT_INIT;
-    struct error problem = {0};
-    int r = ops->write(file, call, document, &problem);
-
-    if (r != ERR_CONFLICT)
-        return err_copy(error, &problem);
-    err_clear(&problem);
-    r = ops->read(file, call, &there, &problem);
-    document_done(&there);
-    return r == ERR_NOT_FOUND || r == ERR_CORRUPT ? ops->write(file, call, document, error)
-                                                  : err_copy(error, &problem);
-}
-
 int recorded_keep(const struct reconcile_context *context, const struct spec_key *spec,
                   const struct value *object, const char *digest, struct error *error)
 {
@@ -176,7 +157,7 @@ int recorded_keep(const struct reconcile_context *context, const struct spec_key
     if (r >= 0)
         r = ops->open(context->store, &name, STORE_WRITE, &call, &file, &problem);
     if (r >= 0)
-        r = write_unless_there(file, &document, &call, &problem);
+        r = store_replace(file, &call, &document, &problem);
     ops->close(file);
     document_done(&document);
     if (r >= 0) {

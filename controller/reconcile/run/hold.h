@@ -44,11 +44,11 @@ int hold_read(struct ledger *ledger, struct hold *ret, struct error *error);
 /* sources: the digest as it is now; "": not known, and then they count as the same. */
 bool hold_is_in_force(const struct hold *hold, const char *spec_uid, int64_t generation,
                       const char *sources);
-/* Where the Spec's sources have changed, and nothing else has: the hold has ended for good. Durable
- * as below. */
+/* Ends the hold for good, if the Spec's sources have changed since it began, and its generation has
+ * not. It is durable when this returns 0. */
 int hold_end_if_changed(struct ledger *ledger, struct hold *hold, const char *spec_uid,
                         int64_t generation, const char *sources, struct error *error);
-/* True: it held this Spec, in this generation, and has ended so. */
+/* True: it held this generation of the Spec, until hold_end_if_changed() ended it. */
 bool hold_has_ended(const struct hold *hold, const char *spec_uid, int64_t generation);
 /* It is durable when this returns 0. */
 int hold_write(struct ledger *ledger, const struct hold *hold, struct error *error);
