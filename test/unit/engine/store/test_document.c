@@ -83,5 +83,51 @@ static void one_that_others_change_is_dropped(void)
     }
 }
 
+/* ---- Replacing one that nobody has read ---- */
+
+static int replace(struct store *store, const struct document_name *name, const char *text,
+                   struct error *error)
+{
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct store_file *file = NULL;
+    int r;
+
+    buf_add_str(&document.open, text);
+    EXPECT_INT(store->ops->open(store, name, STORE_WRITE, &call, &file, error), 0, "open");
+    r = store_replace(file, &call, &document, error);
+    store->ops->close(file);
+    document_done(&document);
+    return r;
+}
+
+static enum store_fault refuse(void *arg, const struct faulty_event *event)
+{
+    (void)arg;
+    return event->call == FAULTY_WRITE && !event->is_done ? FAULT_CONFLICT : FAULT_NONE;
+}
+
+static void what_is_there_is_replaced(void)
+{
+    _cleanup_(store_faults_free_p) struct store_faults *faults = store_faults_new();
+    _cleanup_(memory_medium_free_p) struct memory_medium *medium = memory_medium_new(NULL);
+    struct store *store = faulty_store_new(faults, memory_store_new(medium));
+    const struct document_name name = {DOCUMENT_PLAN, {"team", "web"}, "web-1"};
+    const struct store_call call = {0};
+    struct document document = DOCUMENT_INIT;
+    struct error error = {0};
+
+    EXPECT_INT(replace(store, &name, "first", &error), 0, "there is none");
+    EXPECT_INT(replace(store, &name, "second", &error), 0, error.message);
+    memory_damage(medium, &name, "open part");
+    EXPECT_INT(replace(store, &name, "third", &error), 0, error.message);
+    EXPECT_INT(store_load(store, &name, &call, &document, &error), 0, error.message);
+    EXPECT_STR(document.open.data, "third", "the last one");
+    document_done(&document);
+    store_faults_watch(faults, refuse, NULL);
+    EXPECT_INT(replace(store, &name, "fourth", &error), ERR_CONFLICT, "others write it");
+    store->ops->free(store);
+}
+
 SUITE(document, TEST(kinds_have_names_of_their_own), TEST(done_leaves_an_empty_document),
-      TEST(one_that_others_change_is_dropped))
+      TEST(one_that_others_change_is_dropped), TEST(what_is_there_is_replaced))
