@@ -29,7 +29,7 @@ struct hold {
     int64_t shown;       /* the revision that showed its plan for approval; 0: none yet */
     const struct value *before; /* the hold in State that this one takes the place of, which is in
                                    force again when the request is withdrawn; NULL: none */
-    bool has_ended;             /* by a change of the sources, which may have been taken back since */
+    bool has_ended; /* by a change of the sources, which may have been taken back since */
     char *request_version;      /* resourceVersion of that Release when it was read first; NULL */
     char *cause;                /* remediation: what failed, for messages; NULL */
 };
