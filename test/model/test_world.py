@@ -133,6 +133,14 @@ def test_a_race_has_several_ends():
     assert {one.objects["a"].fields["k"] for one in worlds} == {"3"}
 
 
+def test_a_change_may_come_after_the_look_of_an_operation_that_goes_on():
+    """Then it is corrected by another, with a Release of its own."""
+    world = world_after(["put", "svc", {}], ["put", "a", {"k": "1"}])
+    worlds = after(world, [["drop", "svc"], ["delete", "a"], ["edit", "svc", "app", "x2", SOMEONE]], [True] * 3)
+    assert all(set(one.objects) == {"a"} and one.made["a"] == 2 for one in worlds)
+    assert {len(one.history) - len(world.history) for one in worlds} == {1, 2}
+
+
 # ---- the comparison
 
 def seen_of(world):

@@ -8,11 +8,10 @@ import copy
 import random
 
 from kusion_model.catalog import CREATOR, KUBECTL, NAMES, REFERENCE, RESOURCES, SOMEONE, complete
-from kusion_model.world import AUTOMATIC, MANUAL, World
+from kusion_model.world import AUTOMATIC, LIVE, MANUAL, World
 
 SPEC = ("put", "drop", "mode", "touch")
 SOURCES = ("ConfigMap", "Secret")
-LIVE = ("edit", "take", "delete", "make")
 APPROVALS = ("approve", "approve_in_spec")
 
 # How often each is chosen, where it makes sense.

@@ -10,8 +10,8 @@ from functools import lru_cache
 from kusion_model import paths  # noqa: F401
 from kusion_model.catalog import CONFIG_MAP
 from kusion_model.compare import Memory, bind, differences
-from kusion_model.generate import LIVE, text
-from kusion_model.world import Revision, World, after
+from kusion_model.generate import text
+from kusion_model.world import LIVE, Revision, World, after
 
 QUIET = 60     # seconds within which the operator has to be done with a step
 SAME = 25      # seconds more, in which what there is has to become what the model says

@@ -14,6 +14,7 @@ from itertools import combinations, product
 from kusion_model.catalog import NAMES, OTHER, OURS, REFERENCE, RESOURCES, complete, is_kubectl
 
 REQUESTS = ("rollback", "rollback_to", "destroy")
+LIVE = ("edit", "take", "delete", "make")  # an object, by name
 OF_SPEC = ("put", "drop", "mode", "touch", "source", "approve_in_spec", *REQUESTS)
 MOST_PARTS = 5  # changes of a plan that may be done in part
 EITHER = "either"  # an action may be taken or refused
@@ -99,6 +100,7 @@ class World:
     hold: Revision | None = None
     before: Revision | None = None                 # the hold before the newest request
     is_unseen: bool = False                        # the operator may not have seen that request yet
+    visited: set = field(default_factory=set)      # names that the operation under way is done with
     corrections: int = 0                           # since the last change of the Spec
     corrected: set = field(default_factory=set)
     uids: int = 0
@@ -131,7 +133,7 @@ class World:
 
     def _edited(self):
         """The Spec has another generation."""
-        self.hold, self.before, self.is_unseen = None, None, False
+        self.hold, self.before, self.is_unseen, self.visited = None, None, False, set()
         self.asked = self.in_force()
         self.is_old = True
         self.corrections, self.corrected, self.is_loose = 0, set(), False
@@ -179,6 +181,8 @@ class World:
     def converge(self):
         """What the operator does until it is quiet."""
         self.before, self.is_unseen = None, False
+        if self.visited:
+            self._go_on()
         plan = self.plan()
         if plan and self.mode == MANUAL and not self._is_approved(plan):
             self._show(plan)
@@ -199,6 +203,26 @@ class World:
             self.state = {**records, **self.state}
         self.shown, self.approved, self.is_old = None, False, False
         return True
+
+    def visit(self, name):
+        """The operation with a Release of its own is done with name, and goes on. False: there is none."""
+        plan = self.plan()
+        if name not in {*self.desired(), *self.state} or not self.asked:
+            return False
+        if self.mode == MANUAL and not self._is_approved(plan):
+            return False
+        self._carry_out(plan, (name,))
+        self.before, self.is_unseen = None, False
+        self.visited.add(name)
+        return True
+
+    def _go_on(self):
+        """It ends, without another look at what it is done with."""
+        plan = self.plan()
+        self._carry_out(plan, {*self.desired(), *plan.actions(), *plan.gone} - self.visited)
+        self.history.append(self.asked)
+        self.asked, self.visited = None, set()
+        self.shown, self.approved, self.is_old = None, False, False
 
     def _is_shown(self, plan):
         """Whether it is the plan of the Release that waits. Equal in core alone: who knows?"""
@@ -229,7 +253,7 @@ class World:
                 if core == plan.core and (not self.strict or whole == plan.whole)}
 
     def _carry_out(self, plan, names=None):
-        """names: of the changes that are made; None: all, and the records of what is gone leave."""
+        """names: of what is changed, or leaves State because it is gone; None: all."""
         for name in self.desired():
             if names is not None and name not in names:
                 continue
@@ -240,8 +264,9 @@ class World:
         for change in plan.changes:
             if change.action == "delete" and (names is None or change.name in names):
                 del self.objects[change.name], self.state[change.name]
-        for name in plan.gone if names is None else ():
-            del self.state[name]
+        for name in plan.gone:
+            if names is None or name in names:
+                del self.state[name]
 
     def _make(self, name, fields, manager):
         self.uids += 1
@@ -419,7 +444,7 @@ class World:
         return self._request(Revision("Rollback", copy.deepcopy(target.wanted)))
 
     def _request(self, revision):
-        self.before, self.is_unseen = self.hold, True
+        self.before, self.is_unseen, self.visited = self.hold, True, set()
         self.hold = self.asked = revision
         self.is_old = True
         return True
@@ -463,7 +488,7 @@ class World:
         for name, uid in self.state.items():
             if name in self.objects and self.objects[name].uid == uid:
                 del self.objects[name]
-        self.state, self.shown, self.hold = {}, None, None
+        self.state, self.shown, self.hold, self.visited = {}, None, None, set()
         return self
 
 
@@ -523,18 +548,21 @@ def _ends(world, actions, taken):
         world._approve(taken[0])
     elif was_taken != taken[0]:
         return
-    between = _between(world, actions[1][0]) if actions[1:] else [world]
+    between = _between(world, *actions[1]) if actions[1:] else [world]
     for one in between:
         yield from _ends(one, actions[1:], taken[1:])
 
 
-def _between(world, verb):
+def _between(world, verb, name=None, *_):
     """What the operator may have done before the next action, which ends what it does if that is a
-    change of the Spec."""
+    change of the Spec, and is not seen by it any more if that is of an object that it is done with."""
     yield copy.deepcopy(world)
     yield copy.deepcopy(world).converge()
     if verb in REQUESTS and world.is_unseen:
         yield world.unseen()
+    visited = copy.deepcopy(world)
+    if verb in LIVE and visited.visit(name):
+        yield visited
     names = tuple(world.plan().actions())
     if verb not in OF_SPEC or len(names) > MOST_PARTS:
         return
