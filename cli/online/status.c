@@ -5,6 +5,7 @@
 #include "cli/online/names.h"
 #include "cli/online/objects.h"
 #include "cli/online/online.h"
+#include "cli/online/spec_table.h"
 #include "cli/online/spec_view.h"
 #include "cli/online/standing.h"
 #include "cli/online/watch_spec.h"
@@ -231,7 +232,9 @@ static int show_many(struct session *session, struct error *error)
     struct cli *cli = session->cli;
     const char *place = place_of(session);
     _cleanup_(objects_done) struct objects specs = {0};
-    int r = spec_list(session, place, cli->options.selector, &specs, error);
+    int r = cli->options.output
+                ? spec_list(session, place, cli->options.selector, &specs, error)
+                : spec_list_table(session, place, cli->options.selector, &specs, error);
 
     if (r < 0)
         return r;

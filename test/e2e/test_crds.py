@@ -257,8 +257,8 @@ class TestColumns:
         assert head == ["NAME", "READY", "OBJECTS", "REASON", "STATUS", "AGE"]
         assert row[:5] == ["every-field", "True", "17/17", "ReconciliationSucceeded", "Applied revision 4"]
         head, row = columns(crds, namespace, "specs", "-o", "wide")
-        assert head[6:] == ["PLAN", "REVISION"]
-        assert row[6:] == ["sha256:0123456789abcdef", "4"]
+        assert head[6:] == ["PLAN", "REVISION", "DRIFT", "SUSPENDED", "RECONCILING", "OBSERVED"]
+        assert row[6:] == ["sha256:0123456789abcdef", "4", "20", "false", "", "4"]
 
     def test_of_release(self, crds, namespace):
         self.prepare(crds, namespace, "Release")

@@ -19,6 +19,8 @@
 /* Accept, for metadata only. */
 #define KUBE_METADATA      "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
 #define KUBE_METADATA_LIST "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+/* Accept, for the columns of a kind, with the metadata of each object. */
+#define KUBE_TABLE "application/json;as=Table;g=meta.k8s.io;v=v1"
 
 /*
  * What is zero is not asked for. Where ref names an object (or the body does, of a POST), the
