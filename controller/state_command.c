@@ -15,6 +15,8 @@
     "usage: kusion-operator state list                            all States of the store\n"    \
     "       kusion-operator state show NAMESPACE/NAME [--reveal]  one, as JSON; sensitive "     \
     "values are null without --reveal\n"                                                        \
+    "       kusion-operator state releases NAMESPACE/NAME         its Releases, as a JSON "     \
+    "List\n"                                                                                    \
     "       kusion-operator state verify                          reads all that the store "    \
     "keeps\n"                                                                                   \
     "       kusion-operator state copy --from PLACE --to PLACE    moves it to another store, "  \
@@ -72,13 +74,15 @@ static int view(const struct command *command, const char *verb, const struct st
                 struct buf *text, struct error *error)
 {
     static const struct store_call call;
+    const struct spec_key spec = {command->namespace_name, command->name};
 
     if (str_equal(verb, "list"))
         return state_list(side, &call, text, error);
     if (str_equal(verb, "verify"))
         return state_verify(side, &call, text, error);
-    return state_show(side, &(struct spec_key){command->namespace_name, command->name},
-                      command->reveals, &call, text, error);
+    return str_equal(verb, "releases")
+               ? state_releases(side, &spec, &call, text, error)
+               : state_show(side, &spec, command->reveals, &call, text, error);
 }
 
 /* A store that is not in the cluster is read without one. */
@@ -290,21 +294,22 @@ static int parse(int argc, char **argv, struct command *ret, struct error *error
 static int run(const struct command *command, const char *verb, struct error *error)
 {
     bool is_copy = str_equal(verb, "copy");
+    bool is_of_spec = str_equal(verb, "show") || str_equal(verb, "releases");
 
     if (is_copy && command->from && command->to)
         return run_copy(command, error);
-    if (!is_copy && str_equal(verb, "show") == (command->name != NULL) && !command->from &&
-        !command->to)
+    if (!is_copy && is_of_spec == (command->name != NULL) && !command->from && !command->to)
         return str_equal(verb, "rekey") ? run_alone(command, rekey, error)
                                         : run_view(command, verb, error);
-    return err_set(error, ERR_INVALID, "InvalidFlag", "%s",
-                   is_copy ? "copy: say --from PLACE and --to PLACE"
-                           : "say NAMESPACE/NAME of a Spec for show, and for nothing else");
+    return err_set(
+        error, ERR_INVALID, "InvalidFlag", "%s",
+        is_copy ? "copy: say --from PLACE and --to PLACE"
+                : "say NAMESPACE/NAME of a Spec for show and releases, and for nothing else");
 }
 
 static bool is_verb(const char *word)
 {
-    static const char *const verbs[] = {"list", "show", "verify", "copy", "rekey"};
+    static const char *const verbs[] = {"list", "show", "releases", "verify", "copy", "rekey"};
 
     for (size_t i = 0; i < ARRAY_SIZE(verbs); i++)
         if (str_equal(word, verbs[i]))

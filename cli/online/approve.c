@@ -4,6 +4,7 @@
 #include "cli/online/names.h"
 #include "cli/online/online.h"
 #include "cli/online/plan_view.h"
+#include "cli/online/revisions.h"
 #include "cli/online/watch_spec.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
@@ -33,8 +34,32 @@ static const struct value *waiting_of(const struct objects *releases)
     return NULL;
 }
 
-static int nothing_waits(const struct target *target, struct error *error)
+static int waits_in_store(const struct target *target, const struct value *spec,
+                          struct error *error)
 {
+    const char *digest = object_text(spec, "", "status", "plan", "digest", NULL);
+
+    err_set(error, ERR_NOT_FOUND, "ReleasesStored",
+            "the plan of %s/%s waits in a store of the operator, not at the API server: look at a "
+            "preview, and approve it in the Spec",
+            target->namespace_name, target->name);
+    err_hint(error, "kubectl kusion preview %s -n %s", target->name, target->namespace_name);
+    if (*digest && !digest[strspn(digest, "0123456789abcdef")])
+        err_hint(error,
+                 "kubectl patch spec %s -n %s --type=merge -p "
+                 "'{\"spec\":{\"approval\":{\"approvedPlan\":\"%s\"}}}'",
+                 target->name, target->namespace_name, digest);
+    return ERR_NOT_FOUND;
+}
+
+static int nothing_waits(struct session *session, const struct target *target,
+                         const struct objects *releases, struct error *error)
+{
+    _cleanup_value_ const struct value *spec = NULL;
+
+    if (spec_get(session, target, &spec, NULL) == 0 && revisions_are_stored(spec, releases) &&
+        str_equal(object_text(condition_of(spec, "Ready"), "", "reason", NULL), "AwaitingApproval"))
+        return waits_in_store(target, spec, error);
     err_set(error, ERR_NOT_FOUND, "NothingWaits", "no plan of %s/%s waits for approval",
             target->namespace_name, target->name);
     err_hint(error, "kubectl kusion status %s -n %s", target->name, target->namespace_name);
@@ -50,7 +75,7 @@ static int find_waiting(struct session *session, const struct target *target,
     if (r < 0)
         return r;
     if (!waiting_of(&releases))
-        return nothing_waits(target, error);
+        return nothing_waits(session, target, &releases, error);
     *ret = value_ref(waiting_of(&releases));
     return 0;
 }

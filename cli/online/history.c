@@ -113,6 +113,8 @@ int run_history(struct cli *cli, struct error *error)
 
     if (r == 0)
         r = release_list(&session, &target, &releases, error);
+    if (r >= 0 && revisions_are_stored(spec, &releases))
+        return revisions_stored_error(&target, error);
     if (r < 0)
         return r;
     if (str_equal(cli->options.output, "json"))

@@ -19,32 +19,60 @@ static const struct value *find_revision(const struct objects *releases, int64_t
     return NULL;
 }
 
+bool revisions_are_stored(const struct value *spec, const struct objects *releases)
+{
+    for (size_t i = 0; i < releases->count; i++)
+        if (release_is_record(releases->items[i]))
+            return false;
+    return object_int(spec, 0, "status", "lastAttemptedRevision", NULL) > 0;
+}
+
+int revisions_stored_error(const struct target *target, struct error *error)
+{
+    err_set(error, ERR_NOT_FOUND, "ReleasesStored",
+            "the Releases of %s/%s are in a store of the operator, not at the API server",
+            target->namespace_name, target->name);
+    err_hint(error, "kusion-operator state releases %s/%s | kubectl kusion show -f -",
+             target->namespace_name, target->name);
+    return ERR_NOT_FOUND;
+}
+
+static int not_found(const struct target *target, int64_t revision, struct error *error)
+{
+    err_set(error, ERR_NOT_FOUND, "NotFound", "%s/%s has no revision %lld (any more)",
+            target->namespace_name, target->name, (long long)revision);
+    err_hint(error, "kubectl kusion history %s -n %s", target->name, target->namespace_name);
+    return ERR_NOT_FOUND;
+}
+
 int revision_get(struct session *session, const struct target *target, int64_t revision,
                  const struct value **ret, struct error *error)
 {
     _cleanup_(objects_done) struct objects releases = {0};
+    _cleanup_value_ const struct value *spec = NULL;
     int r = release_list(session, target, &releases, error);
-    const struct value *found;
+    const struct value *found = find_revision(&releases, revision);
 
+    if (r >= 0 && !found)
+        r = spec_get(session, target, &spec, error);
     if (r < 0)
         return r;
-    found = find_revision(&releases, revision);
-    if (!found) {
-        err_set(error, ERR_NOT_FOUND, "NotFound", "%s/%s has no revision %lld (any more)",
-                target->namespace_name, target->name, (long long)revision);
-        err_hint(error, "kubectl kusion history %s -n %s", target->name, target->namespace_name);
-        return ERR_NOT_FOUND;
-    }
+    if (!found)
+        return revisions_are_stored(spec, &releases) ? revisions_stored_error(target, error)
+                                                     : not_found(target, revision, error);
     *ret = value_ref(found);
     return 0;
 }
 
-int revision_check(struct session *session, const struct target *target, int64_t revision,
-                   struct error *error)
+int revision_check(struct session *session, const struct target *target, const struct value *spec,
+                   int64_t revision, struct error *error)
 {
-    _cleanup_value_ const struct value *release = NULL;
+    _cleanup_(objects_done) struct objects releases = {0};
+    int r = release_list(session, target, &releases, error);
 
-    return revision_get(session, target, revision, &release, error);
+    if (r < 0 || find_revision(&releases, revision) || revisions_are_stored(spec, &releases))
+        return r;
+    return not_found(target, revision, error);
 }
 
 static const char *content_of(const struct value *release)
@@ -65,6 +93,12 @@ int revision_before(struct session *session, const struct target *target, const 
 
     if (r < 0)
         return r;
+    if (revisions_are_stored(spec, &releases)) {
+        r = revisions_stored_error(target, error);
+        err_hint(error, "kubectl kusion rollback %s@REVISION -n %s", target->name,
+                 target->namespace_name);
+        return r;
+    }
     content = content_of(find_revision(&releases, in_force));
     for (size_t i = releases.count; i-- > 0;) {
         const struct value *release = releases.items[i];

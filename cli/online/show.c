@@ -73,6 +73,7 @@ static int find_release(struct session *session, const struct target *target,
                         const struct value **ret, struct error *error)
 {
     _cleanup_(objects_done) struct objects releases = {0};
+    _cleanup_value_ const struct value *spec = NULL;
     int r;
 
     if (target->revision)
@@ -87,6 +88,8 @@ static int find_release(struct session *session, const struct target *target,
         }
     if (r < 0)
         return r;
+    if (spec_get(session, target, &spec, NULL) == 0 && revisions_are_stored(spec, &releases))
+        return revisions_stored_error(target, error);
     err_set(error, ERR_NOT_FOUND, "NotFound",
             "there is no Release \"%s\" in the namespace %s, and "
             "no Spec of that name that has one",

@@ -124,7 +124,7 @@ static int undo_named(struct session *session, enum undo undo, struct error *err
         return withdraw(session, &target, undo, error);
     revision = options->to_revision ? options->to_revision : target.revision;
     if (undo == UNDO_ROLLBACK)
-        r = revision ? revision_check(session, &target, revision, error)
+        r = revision ? revision_check(session, &target, spec, revision, error)
                      : revision_before(session, &target, spec, &revision, error);
     if (r < 0)
         return r;

@@ -77,6 +77,9 @@ static char *describe(const struct attempt *attempt, const char *summary,
     if (attempt->run.context->history->ops->is_in_api)
         buf_printf(&text, "\nto see it: kubectl get release %s -n %s -o yaml",
                    attempt->release->name, attempt->object.namespace_name);
+    else
+        buf_printf(&text, "\nto see it: kubectl kusion preview %s -n %s",
+                   attempt->run.subject.key.name, attempt->run.subject.key.namespace_name);
     add_command(attempt, !unseen->changes, &text);
     return buf_take(&text);
 }

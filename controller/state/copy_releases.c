@@ -64,23 +64,6 @@ int copy_remove_stale_releases(const struct state_side *from, const struct state
 
 /* ---- Copying ---- */
 
-/* The revisions that a history has of a Spec, newest first. */
-struct revisions {
-    int64_t *items;
-    size_t count, capacity;
-};
-
-static int on_head(void *arg, const struct release_head *head, struct error *error)
-{
-    struct revisions *revisions = arg;
-
-    (void)error;
-    revisions->items = mem_grow(revisions->items, revisions->count, &revisions->capacity,
-                                sizeof(*revisions->items));
-    revisions->items[revisions->count++] = head->revision;
-    return 0;
-}
-
 /* There by now, perhaps of an earlier copy: with the status, or without it yet. */
 static int set_status(struct release_history *to, const struct release_record *record,
                       const struct store_call *call, struct error *error)
@@ -125,14 +108,13 @@ static int copy_of_spec(const struct state_side *from, const struct state_side *
                         const struct spec_key *spec, const struct store_call *call, size_t *count,
                         struct error *error)
 {
-    struct revisions revisions = {0};
-    int r = from->history->ops->list(from->history, spec, on_head, &revisions, call, error);
+    _cleanup_(revisions_done) struct revisions revisions = {0};
+    int r = revisions_list(from->history, spec, call, &revisions, error);
 
     for (size_t i = revisions.count; i > 0 && r >= 0; i--) {
         r = copy_one(from->history, to->history, spec, revisions.items[i - 1], call, error);
         *count += r >= 0;
     }
-    free(revisions.items);
     return r;
 }
 

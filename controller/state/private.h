@@ -1,8 +1,20 @@
-/* Declarations that the files of `state copy` share: copy.h. */
+/* Declarations that the files of this folder share. */
 #pragma once
 
 #include "controller/state/side.h"
 #include "engine/store/names.h"
+
+/* ---- revisions.c ---- */
+
+/* Those that a history has of a Spec, newest first. */
+struct revisions {
+    int64_t *items;
+    size_t count, capacity;
+};
+void revisions_done(struct revisions *revisions);
+/* *ret: zeros before; revisions_done() also after an error. */
+int revisions_list(struct release_history *history, const struct spec_key *spec,
+                   const struct store_call *call, struct revisions *ret, struct error *error);
 
 /* ---- copy.c ---- */
 

@@ -12,6 +12,7 @@ import urllib.request
 import pytest
 import yaml
 
+from kusion_e2e import state_backend
 from kusion_e2e.approved import Approved
 from kusion_e2e.cluster import Cluster
 from kusion_e2e.controller import PROGRAM, STATE, Controller
@@ -168,12 +169,12 @@ def test_queues_are_measured_as_those_of_client_go(start, tenant):
 
 def test_a_leader_and_one_that_waits_are_ready(start):
     leader = start().wait_leading()
-    assert leader.wait_ready(200, "ok") == "ok: State is in a store of the type configmap\n"
+    assert leader.wait_ready(200, "ok") == f"ok: State is in a store of the type {state_backend.TYPE}\n"
     standby = start()
     standby.wait_ready(200, "ok")
     assert "leader_election_master_status{name=\"kusion-operator\"} 1" in \
         get(leader.metrics, "/metrics")[1]
-    assert 'kusion_store_usable{backend="configmap"} 1' in get(leader.metrics, "/metrics")[1]
+    assert f'kusion_store_usable{{backend="{state_backend.TYPE}"}} 1' in get(leader.metrics, "/metrics")[1]
     assert standby.lines("the Lease is not ours")
 
 

@@ -8,6 +8,7 @@ from kusion_e2e.pages import blocks, marked
 from kusion_e2e.paths import ROOT
 from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec
+from kusion_e2e.state_backend import need_objects
 
 TEAM = "team-a"
 
@@ -24,6 +25,7 @@ def checkout(controlled, tmp_path):
 
 
 def test_the_first_example(controlled, checkout):
+    need_objects()
     [block] = marked("README.md", __file__)
     commands = block.commands()
     assert [command.split()[:2] for command, _ in commands] == [["kubectl", "apply"]] * 2 + [

@@ -5,6 +5,7 @@ import pytest
 from kusion_e2e.pages import snippets
 from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.state_backend import need_objects
 
 LIST, RESULTS, FIELDS = snippets("releases.md", __file__)
 
@@ -27,6 +28,7 @@ def run(controlled, tenant):
 
 
 def test_the_commands_of_the_page(run, tenant):
+    need_objects()
     head, first, second = run(LIST)
     assert head == "NAME OPERATION REVISION PHASE SUMMARY APPROVER AGE"
     assert first.startswith("web-1 Apply 1 succeeded 2 created ")

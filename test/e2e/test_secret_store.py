@@ -15,6 +15,7 @@ from kusion_e2e.releases import preview
 from kusion_e2e.rest import Rest
 from kusion_e2e.rights import account
 from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import GZIP, open_text
 from kusion_e2e.vault import Vault
 from kusion_e2e.wait import eventually
@@ -109,6 +110,7 @@ def kept(cluster):
 
 
 def test_state_has_the_reference_the_version_and_a_digest(spec, vault):
+    need_objects()
     vault.put("secret/db", password="hunter-canary-state")
     ns = spec.namespace
     spec.apply([secret(ns, stringData={"p": "ref://db/password"}),

@@ -7,6 +7,7 @@ import pytest
 
 from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map, held, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 
@@ -75,6 +76,7 @@ def test_one_that_fails_again_and_again_is_not_written_again(controlled, tenant)
 
 
 def test_one_that_waits_names_what_it_waits_for(controlled, tenant):
+    need_objects()
     claim = resource({"apiVersion": "v1", "kind": "PersistentVolumeClaim",
                       "metadata": {"name": "never", "namespace": tenant},
                       "spec": {"storageClassName": "none", "accessModes": ["ReadWriteOnce"],
@@ -101,6 +103,7 @@ def columns(cluster, kind, name, namespace):
 
 
 def test_kubectl_get_shows_it_in_a_line(controlled, tenant):
+    need_objects()
     spec = Spec(controlled, tenant).apply([config_map("a", tenant)])
     spec.wait("True")
     line = columns(controlled, "spec", "spec", tenant)

@@ -148,6 +148,11 @@ def test_what_is_kept_can_be_read(mover, place, tmp_path):
     assert CANARY not in shown.stdout + shown.stderr + listed.stdout
     revealed = mover.type("show", "--reveal", f"{mover.tenant}/web", place=place)
     assert CANARY in revealed.stdout or "YzRuYXJ5" in revealed.stdout
+    releases = mover.type("releases", f"{mover.tenant}/web", place=place)
+    (release,) = json.loads(releases.stdout)["items"]
+    assert (release["kind"], release["metadata"]["name"]) == ("Release", "web-1")
+    assert release["spec"] == {"specRef": {"name": "web"}, "operation": "Apply"}
+    assert release["status"]["phase"] == "succeeded" and CANARY not in releases.stdout
     verified = mover.type("verify", place=place)
     assert verified.returncode == 0 and "1 of them State; 0 are damaged" in verified.stdout
     assert CANARY not in verified.stdout
@@ -158,6 +163,10 @@ def test_what_is_kept_can_be_read(mover, place, tmp_path):
     assert at_home.stdout == listed.stdout, at_home.stderr
     missing = mover.type("show", f"{mover.tenant}/none", place=place)
     assert missing.returncode == 1 and "there is no State" in missing.stderr
+    missing = mover.type("releases", f"{mover.tenant}/none", place=place)
+    assert missing.returncode == 1 and "there is no Release" in missing.stderr
+    unsaid = mover.type("releases", place=place)
+    assert unsaid.returncode == 2 and "NAMESPACE/NAME" in unsaid.stderr
     mover.spec.delete()
 
 

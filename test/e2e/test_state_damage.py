@@ -9,6 +9,7 @@ import pytest
 
 from kusion_e2e.controller import STATE
 from kusion_e2e.specs import Spec, config_map
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 FINALIZER = "api.kusion.io/finalizer"
@@ -93,6 +94,7 @@ def wake(spec, word):
 @pytest.fixture
 def applied(controlled, tenant):
     """A Spec whose State is of several chunks; and one of these."""
+    need_objects()
     spec = Spec(controlled, tenant).apply([large(tenant, "a"), large(tenant, "b")])
     spec.wait("True")
     time.sleep(QUIET)  # until the operator has let go of the State that it saved, which is whole
@@ -150,6 +152,7 @@ def head_of(cluster, namespace):
 @pytest.fixture
 def lost(controlled, tenant):
     """A Spec that was applied, and its State's only object, which is gone."""
+    need_objects()
     spec = Spec(controlled, tenant).apply([config_map("a", tenant), config_map("b", tenant)])
     spec.wait("True")
     head = head_of(controlled, tenant)

@@ -12,6 +12,7 @@ from kusion_e2e.chart import NAME, OWN
 from kusion_e2e.kinds import new_release, new_spec, path_of
 from kusion_e2e.rights import account, groups_of
 from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import open_text
 from kusion_e2e.tenancy import DEPLOYER, forge_record
 from kusion_e2e.wait import eventually
@@ -347,6 +348,7 @@ class TestForgedReleases:
 
     def test_all_names_taken_is_said(self, evil):
         """Labelled as the operator's own, they are not collected as previews are."""
+        need_objects()
         for revision in range(1, 40):
             self.forge(evil, f"full-{revision}", labels={"api.kusion.io/generated": "true"}, of="other")
         spec = Spec(evil, evil.namespace, "full").apply([config_map("full", evil.namespace)],

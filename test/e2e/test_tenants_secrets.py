@@ -16,6 +16,7 @@ from kusion_e2e.canary import Canary
 from kusion_e2e.chart import OWN
 from kusion_e2e.long import sampled
 from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.states import GZIP
 from kusion_e2e.tenancy import DEPLOYER, fetch
 from kusion_e2e.wait import PATIENCE, eventually
@@ -257,6 +258,7 @@ class TestState:
     def test_no_digest_tells_what_a_short_secret_is(self, tenancy, cases, tenant):
         """A digest without a key of what is in the operator's Secrets, whole or in parts, can be
         compared with those of all values that a PIN can have."""
+        need_objects()
         pin = base64.b64encode(b"4711").decode()
         spec = Spec(tenant, tenant.namespace, "pin").apply(
             [resource(refusals.object_of("v1", "Secret", tenant.namespace, name="pin",

@@ -15,11 +15,11 @@ from datetime import datetime, timezone
 import pytest
 
 from kusion_e2e.broken import Whisperer, broken
-from kusion_e2e.controller import STATE, Controller
+from kusion_e2e.controller import Controller
 from kusion_e2e.long import sampled
 from kusion_e2e.rights import account, bound, wait_until_may
 from kusion_e2e.specs import Spec, config_map
-from kusion_e2e.states import open_text, states
+from kusion_e2e.states import open_text, remove_states
 from kusion_e2e.terraform import flags, need_providers, thing_id
 
 NAME = "the provider kusion/broken 1.0.0"
@@ -512,9 +512,7 @@ def namespaces(state_namespace):
         wait_until_may(state_namespace, account(names[-1]), "*", "*", group="*")
         yield names
         for name in names:
-            for head in states(state_namespace, name):
-                state_namespace.api.delete(
-                    f"/api/v1/namespaces/{STATE}/configmaps/{head['metadata']['name']}")
+            remove_states(state_namespace, name)
 
 
 @pytest.fixture(scope="module")

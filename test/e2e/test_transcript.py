@@ -16,6 +16,7 @@ import pytest
 
 from kusion_e2e.shell import type_in
 from kusion_e2e.specs import resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 GOLDEN = Path(__file__).parent / "golden/life.txt"
@@ -240,6 +241,7 @@ def live(transcript):
 
 
 def test_the_life_of_a_spec_reads_as_in_the_transcript(transcript):
+    need_objects()
     live(transcript)
     found = "\n".join(["# The life of a Spec, as kubectl shows it (test_transcript.py).",
                        *transcript.lines, ""])

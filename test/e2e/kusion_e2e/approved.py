@@ -1,6 +1,7 @@
 """Specs whose plans a person approves."""
 
 from kusion_e2e.specs import Spec
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 MANUAL = {"approval": {"mode": "Manual"}}
@@ -13,6 +14,7 @@ class Approved(Spec):
         return super().apply(resources, **{**MANUAL, **fields})
 
     def release_path(self, release):
+        need_objects()
         return (f"/apis/api.kusion.io/v1/namespaces/{self.namespace}/releases/"
                 f"{release['metadata']['name']}")
 

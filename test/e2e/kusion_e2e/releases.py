@@ -5,8 +5,7 @@ import time
 
 from kusion_e2e.controller import STATE
 from kusion_e2e.kinds import create, new_release, path_of
-from kusion_e2e.state_backend import need_objects
-from kusion_e2e.states import states
+from kusion_e2e.states import states, stored_releases
 from kusion_e2e.wait import eventually
 
 TRIGGER = "api.kusion.io/reconcile-requested-at"
@@ -18,9 +17,10 @@ def releases_path(namespace, query=""):
 
 
 def releases_of(cluster, namespace):
-    need_objects()
-    return {one["metadata"]["name"]: one
-            for one in cluster.api.get(releases_path(namespace)).must().object["items"]}
+    found = cluster.api.get(releases_path(namespace)).must().object["items"]
+    for spec in cluster.api.get(f"/apis/api.kusion.io/v1/namespaces/{namespace}/specs").must().object["items"]:
+        found += stored_releases(cluster, namespace, spec["metadata"]["name"])
+    return {one["metadata"]["name"]: one for one in found}
 
 
 def by_name(status):

@@ -2,8 +2,7 @@
 
 import json
 
-from kusion_e2e.state_backend import need_objects
-from kusion_e2e.states import state_of
+from kusion_e2e.states import state_of, stored_releases
 from kusion_e2e.wait import PATIENCE, eventually
 
 
@@ -70,10 +69,10 @@ class Spec:
         return eventually(settled, seconds)
 
     def releases(self):
-        need_objects()
         path = (f"/apis/api.kusion.io/v1/namespaces/{self.namespace}/releases"
                 f"?fieldSelector=spec.specRef.name={self.name}")
         found = self.cluster.api.get(path).must().object["items"]
+        found += stored_releases(self.cluster, self.namespace, self.name)
         return sorted(found, key=lambda one: one.get("status", {}).get("revision", 0))
 
     def state(self):

@@ -1,6 +1,7 @@
 """With KUSION_E2E_STORE (postgres, s3 or apache) every operator of the end-to-end tests keeps State, sealed, on a real
-server of that kind in place of ConfigMaps (hack/soak stores), with the Releases that tell of operations. A test that
-reads State or Releases from the API server is skipped there, from where it does so. A test that names a store by itself has its own."""
+server of that kind in place of ConfigMaps (hack/soak stores), with the Releases that tell of operations: tests read
+both with the operator's commands. A test that needs the objects of the API server (approves in a Release, say) is skipped
+there, from where it does so. A test that names a store by itself has its own."""
 
 import atexit
 import json
@@ -14,6 +15,7 @@ import pytest
 from kusion_e2e.servers import Servers
 
 KIND = os.environ.get("KUSION_E2E_STORE")
+TYPE = {None: "configmap", "apache": "webdav"}.get(KIND, KIND)  # as the operator names it
 
 
 class _Backend:
@@ -78,6 +80,15 @@ def shown(program, cluster, state, spec):
     return json.loads(done.stdout)
 
 
+def releases(program, cluster, state, spec):
+    """The Releases of a Spec ("namespace/name"), oldest first."""
+    done = _look(program, cluster, state, "releases", spec)
+    if done.returncode and "there is no Release" in done.stderr:
+        return []
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["items"]
+
+
 def content(cluster, state):
     """All that the server has, as text."""
     return backend().server.content(backend().places[cluster, state])
@@ -86,4 +97,4 @@ def content(cluster, state):
 def need_objects():
     """Of State, or Releases, at the API server."""
     if KIND:
-        pytest.skip("reads State or Releases from the API server")
+        pytest.skip("needs State or Releases at the API server")

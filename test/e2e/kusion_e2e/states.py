@@ -26,6 +26,12 @@ def states(cluster, namespace):
     return [one for one in found if spec_namespace(one) == namespace]
 
 
+def remove_states(cluster, namespace):
+    """What is left of the Specs of a namespace. On a server it stays: nobody else has the place."""
+    for head in [] if state_backend.KIND else states(cluster, namespace):
+        cluster.api.delete(f"/api/v1/namespaces/{STATE}/configmaps/{head['metadata']['name']}")
+
+
 def forget_store(cluster):
     """The next operator of the shared namespace has its first start, whatever store the last one had."""
     cluster.kubectl("delete", "configmap", "-n", STATE, "kusion-store", "--ignore-not-found")
@@ -49,6 +55,13 @@ def state_of(cluster, namespace, name):
         return state_backend.shown(PROGRAM, cluster, STATE, f"{namespace}/{name}")
     opened = (open_state(head) for head in states(cluster, namespace))
     return next((state for state in opened if state and state["spec"]["name"] == name), None)
+
+
+def stored_releases(cluster, namespace, name):
+    """The Releases of a Spec that are on a server, oldest first."""
+    if not state_backend.KIND:
+        return []
+    return state_backend.releases(PROGRAM, cluster, STATE, f"{namespace}/{name}")
 
 
 def recorded(cluster, namespace):
