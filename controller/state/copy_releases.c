@@ -109,7 +109,7 @@ static int copy_of_spec(const struct state_side *from, const struct state_side *
                         struct error *error)
 {
     _cleanup_(revisions_done) struct revisions revisions = {0};
-    int r = revisions_list(from->history, spec, call, &revisions, error);
+    int r = revisions_list(from, spec, call, &revisions, error);
 
     for (size_t i = revisions.count; i > 0 && r >= 0; i--) {
         r = copy_one(from->history, to->history, spec, revisions.items[i - 1], call, error);

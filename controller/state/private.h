@@ -6,14 +6,14 @@
 
 /* ---- revisions.c ---- */
 
-/* Those that a history has of a Spec, newest first. */
+/* Those that a side has of a Spec, newest first; damaged ones, too, where it has documents. */
 struct revisions {
     int64_t *items;
     size_t count, capacity;
 };
 void revisions_done(struct revisions *revisions);
 /* *ret: zeros before; revisions_done() also after an error. */
-int revisions_list(struct release_history *history, const struct spec_key *spec,
+int revisions_list(const struct state_side *side, const struct spec_key *spec,
                    const struct store_call *call, struct revisions *ret, struct error *error);
 
 /* ---- copy.c ---- */

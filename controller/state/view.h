@@ -16,8 +16,9 @@ int state_list(const struct state_side *side, const struct store_call *call, str
 int state_show(const struct state_side *side, const struct spec_key *spec, bool reveals,
                const struct store_call *call, struct buf *to, struct error *error);
 
-/* The Releases of a Spec, oldest first, as a JSON List of what the API server would have. Damaged
- * ones are left out; then ERR_CORRUPT names one. */
+/* The Releases of a Spec, oldest first, as a JSON List of what the API server would have. Those
+ * that are damaged, or sealed with a key that is not there, are left out; then the error names one.
+ */
 int state_releases(const struct state_side *side, const struct spec_key *spec,
                    const struct store_call *call, struct buf *to, struct error *error);
 

@@ -7,8 +7,10 @@
 #include "engine/store/store_error.h"
 #include "engine/value/json.h"
 
-/* As the API server would have it. */
-static const struct value *release_of(const struct release_record *record)
+/* As the API server would have it. NULL: it is nested too deep for a List, in which there are two
+ * more levels. */
+static const struct value *release_of(const struct release_record *record,
+                                      const struct value *resources)
 {
     const struct release_head *head = &record->head;
     _cleanup_(arena_done) struct arena arena = ARENA_INIT;
@@ -22,15 +24,20 @@ static const struct value *release_of(const struct release_record *record)
     _cleanup_value_ const struct value *status =
         record->status ? value_ref(record->status) : value_pack("{}");
 
-    return value_pack("{s:s, s:s, s:{s:s, s:s, s:{s:s}, s:v?}, s:{s:{s:s}, s:s, s:v?, s:v?}, s:v}",
-                      "apiVersion", "api.kusion.io/v1", "kind", "Release", "metadata", "namespace",
-                      head->spec.namespace_name, "name", name, "labels", "api.kusion.io/generated",
-                      "true", "ownerReferences", owner, "spec", "specRef", "name", head->spec.name,
-                      "operation", release_operation_name(head->operation), "toRevision",
-                      to_revision, "resources", head->resources, "status", status);
+    _cleanup_value_ const struct value *release = value_pack(
+        "{s:s, s:s, s:{s:s, s:s, s:{s:s}, s:v?}, s:{s:{s:s}, s:s, s:v?, s:v?}, s:v}", "apiVersion",
+        "api.kusion.io/v1", "kind", "Release", "metadata", "namespace", head->spec.namespace_name,
+        "name", name, "labels", "api.kusion.io/generated", "true", "ownerReferences", owner, "spec",
+        "specRef", "name", head->spec.name, "operation", release_operation_name(head->operation),
+        "toRevision", to_revision, "resources", resources, "status", status);
+    _cleanup_value_ const struct value *list =
+        release ? value_pack("{s:[v]}", "items", release) : NULL;
+
+    return list ? TAKE(release) : NULL;
 }
 
-/* *damage: set, if the record is damaged. */
+/* *damage: set, if the record is damaged, or sealed with a key that is not there. Resources that
+ * are nested too deep are left out: the status still says what was done. */
 static int add_release(const struct state_side *side, const struct spec_key *spec, int64_t revision,
                        const struct store_call *call, struct value_builder *b, struct error *damage,
                        struct error *error)
@@ -44,16 +51,15 @@ static int add_release(const struct state_side *side, const struct spec_key *spe
 
     if (r == ERR_NOT_FOUND)
         return 0;
-    if (r < 0)
-        err_wrap(&problem, "Release %lld of %s/%s", (long long)revision, spec->namespace_name,
-                 spec->name);
-    if (r == ERR_CORRUPT) {
+    if (r == ERR_CORRUPT || copy_is_locked(r, &problem)) {
         err_copy(damage, &problem);
         return 0;
     }
     if (r < 0)
         return err_copy(error, &problem);
-    release = release_of(record);
+    release = release_of(record, record->head.resources);
+    if (!release)
+        release = release_of(record, NULL);
     value_add(b, release);
     return 0;
 }
@@ -85,6 +91,10 @@ static int add_releases(const struct state_side *side, const struct spec_key *sp
         return r;
     json_write(to, list, JSON_PRETTY);
     buf_add_str(to, "\n");
+    if (buf_overflowed(to)) {
+        buf_reset(to);
+        return err_set(error, ERR_TOO_LARGE, "TooLarge", "the Releases are too large for one List");
+    }
     return err_copy(error, &damage);
 }
 
@@ -93,7 +103,7 @@ int state_releases(const struct state_side *side, const struct spec_key *spec,
 {
     _cleanup_(revisions_done) struct revisions revisions = {0};
     struct error problem = {0};
-    int r = revisions_list(side->history, spec, call, &revisions, &problem);
+    int r = revisions_list(side, spec, call, &revisions, &problem);
 
     if (r >= 0 && !revisions.count)
         return err_set(error, ERR_NOT_FOUND, "NotFound", "there is no Release of %s/%s in %s",

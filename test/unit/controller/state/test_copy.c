@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "controller/state/view.h"
+#include "engine/base/limits.h"
 #include "engine/base/str.h"
 #include "engine/release/document_history.h"
 #include "engine/state/codec.h"
@@ -15,6 +16,7 @@
 #include "test/unit/suite.h"
 
 static const struct store_call plain;
+static const struct spec_key web = {"team", "web"};
 static const struct document_name names[] = {
     {DOCUMENT_STATE, {"team", "web"}, NULL},       {DOCUMENT_STATE, {"team", "db"}, NULL},
     {DOCUMENT_OUTCOME, {"team", "web"}, "call-1"}, {DOCUMENT_PLAN, {"team", "web"}, "web-3"},
@@ -431,7 +433,6 @@ static void releases_go_to_where_the_other_side_has_them(void)
     for (size_t nth = 1;; nth++) {
         _cleanup_(release_record_free_p) struct release_record *record = NULL;
         _cleanup_free_ char *version = NULL;
-        const struct spec_key web = {"team", "web"};
         struct memory_medium *medium = memory_medium_new(NULL);
         struct store *store = memory_store_new(medium);
         struct release_history *own;
@@ -468,7 +469,6 @@ static void releases_of_another_time_go(void)
 {
     for (size_t nth = 1;; nth++) {
         _cleanup_(names_done) struct names there = NAMES_INIT;
-        const struct spec_key web = {"team", "web"};
         struct memory_medium *medium = memory_medium_new(NULL);
         struct store *store = memory_store_new(medium);
         struct release_history *own, *kept;
@@ -540,8 +540,83 @@ static void what_is_kept_is_listed_and_read(void)
     stage_done(&stage);
 }
 
+/* {"a":{"a":…}} */
+static const struct value *nested(size_t levels)
+{
+    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
+
+    for (size_t i = 0; i < levels; i++) {
+        value_begin_object(b);
+        value_key(b, "a");
+    }
+    value_add_null(b);
+    for (size_t i = 0; i < levels; i++)
+        value_end_object(b);
+    return value_finish(b);
+}
+
+static void one_damaged_release_hides_no_other(void)
+{
+    static const struct document_name second = {DOCUMENT_RELEASE, {"team", "web"}, "2"};
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    struct error error = {0};
+    struct stage stage;
+
+    stage_init(&stage);
+    for (int64_t revision = 1; revision <= 10; revision++)
+        make_release(stage.from.side.history, revision, "succeeded");
+    memory_damage(stage.from.medium, &second, "open part");
+    EXPECT_INT(state_releases(&stage.from.side, &web, &plain, &text, &error), ERR_CORRUPT,
+               "one is damaged");
+    EXPECT(strstr(error.message, "release 2 of team/web"), error.message);
+    EXPECT(!strstr(text.data, "\"web-2\""), text.data);
+    EXPECT(strstr(text.data, "\"web-1\"") &&
+               strstr(text.data, "\"web-1\"") < strstr(text.data, "\"web-9\"") &&
+               strstr(text.data, "\"web-9\"") < strstr(text.data, "\"web-10\""),
+           "the others, oldest first");
+    stage_done(&stage);
+}
+
+/* A Spec may be nested as deep as its Release is, which is deeper in a List. */
+static void resources_that_are_nested_too_deep_are_left_out(void)
+{
+    _cleanup_value_ const struct value *deep = nested(LIMIT_DEPTH - 3);
+    _cleanup_value_ const struct value *resources = value_pack("[v]", deep);
+    const struct release_head of = {
+        .spec = web, .revision = 1, .generation = 1, .resources = resources};
+    _cleanup_buf_ struct buf text = BUF_INIT;
+    _cleanup_free_ char *version = NULL;
+    struct error error = {0};
+    struct stage stage;
+
+    stage_init(&stage);
+    EXPECT_INT(stage.from.side.history->ops->create(stage.from.side.history, &of, &plain, &version,
+                                                    &error),
+               0, error.message);
+    EXPECT_INT(state_releases(&stage.from.side, &web, &plain, &text, &error), 0, error.message);
+    EXPECT(strstr(text.data, "\"web-1\"") && !strstr(text.data, "\"resources\""), text.data);
+    stage_done(&stage);
+}
+
+static void a_list_that_is_too_large_is_said(void)
+{
+    _cleanup_buf_ struct buf text;
+    struct error error = {0};
+    struct stage stage;
+
+    buf_init(&text, 100);
+    stage_init(&stage);
+    make_release(stage.from.side.history, 1, "succeeded");
+    EXPECT_INT(state_releases(&stage.from.side, &web, &plain, &text, &error), ERR_TOO_LARGE,
+               "it is not cut");
+    EXPECT_INT(text.length, 0, "nothing is printed");
+    stage_done(&stage);
+}
+
 SUITE(copy, TEST(all_is_moved_and_the_source_says_so), TEST(it_can_come_back),
       TEST(what_the_target_has_need_not_be_readable), TEST(killed_at_any_change_it_goes_on),
       TEST(half_a_copy_is_brought_up_to_date), TEST(what_is_no_source_or_no_target_is_refused),
       TEST(damage_ends_it_and_is_named), TEST(releases_go_to_where_the_other_side_has_them),
-      TEST(releases_of_another_time_go), TEST(what_is_kept_is_listed_and_read))
+      TEST(releases_of_another_time_go), TEST(what_is_kept_is_listed_and_read),
+      TEST(one_damaged_release_hides_no_other),
+      TEST(resources_that_are_nested_too_deep_are_left_out), TEST(a_list_that_is_too_large_is_said))
