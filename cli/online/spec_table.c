@@ -4,6 +4,9 @@
 #include "runtimes/kubernetes/client/group.h"
 #include "runtimes/kubernetes/client/list.h"
 
+/* Specs of a page whose metadata is large: an object has at most 1.5 MB. */
+#define SMALL_PAGE 20
+
 enum column {
     COLUMN_READY,
     COLUMN_REASON,
@@ -113,9 +116,9 @@ static bool add_specs(const struct value *table, struct objects *specs)
     return true;
 }
 
-/* *ret_table: the server has them as a Table with our columns. */
+/* *ret_table: the server has them as a Table with our columns. page: Specs of a request. */
 static int list_pages(struct session *session, const char *namespace_name, const char *labels,
-                      struct objects *specs, bool *ret_table, struct error *error)
+                      unsigned page, struct objects *specs, bool *ret_table, struct error *error)
 {
     _cleanup_free_ char *token = NULL;
 
@@ -126,7 +129,7 @@ static int list_pages(struct session *session, const char *namespace_name, const
             .ref = {&kube_specs, namespace_name, NULL, NULL},
             .selector = {.labels = labels},
             .accept = KUBE_TABLE,
-            .limit = KUBE_LIST_PAGE,
+            .limit = page,
             .continue_token = token,
         };
         int r = session_do(session, &request, &table, error);
@@ -145,12 +148,20 @@ int spec_list_table(struct session *session, const char *namespace_name, const c
 {
     struct error problem = {0};
     bool is_table = false;
-    int r = list_pages(session, namespace_name, labels, ret, &is_table, &problem);
+    int r = list_pages(session, namespace_name, labels, KUBE_LIST_PAGE, ret, &is_table, &problem);
 
+    if (r == ERR_TOO_LARGE) {
+        objects_done(ret);
+        err_clear(&problem);
+        r = list_pages(session, namespace_name, labels, SMALL_PAGE, ret, &is_table, &problem);
+    }
     if (r >= 0 && is_table)
         return 0;
     objects_done(ret);
-    if (r == ERR_UNAVAILABLE || r == ERR_TIMEOUT || r == ERR_CANCELLED)
+    /* What has to do with neither the Table nor the kind is no better when it is asked for again.
+     */
+    if (r == ERR_UNAVAILABLE || r == ERR_TIMEOUT || r == ERR_CANCELLED ||
+        r == ERR_UNAUTHENTICATED || r == ERR_FORBIDDEN)
         return err_copy(error, &problem);
     return spec_list(session, namespace_name, labels, ret, error); /* or why they cannot be had */
 }

@@ -79,3 +79,17 @@ def test_more_than_a_page(shell):
     path = f"/apis/api.kusion.io/v1/namespaces/{shell.namespace}/specs"
     shell.cluster.api.delete(path).must()
 
+
+def test_one_that_cannot_be_read_hides_no_other(shell):
+    create(shell, spec_of(shell, "one", suspend=True))
+    deep = spec_of(shell, "deep", suspend=True)
+    value = "x"
+    for _ in range(300):
+        value = {"a": value}
+    deep["spec"]["resources"][0]["attributes"]["deep"] = value
+    create(shell, deep)
+    shell.type("kubectl wait --for=condition=Ready=False spec/deep --timeout=60s").must()
+    names = [line.split()[0] for line in shell.type("kubectl kusion status").must().splitlines()]
+    assert sorted(names[1:]) == ["deep", "one"]
+    shell.type("kubectl delete spec deep --wait=false").must()
+    shell.type("""kubectl patch spec deep --type=merge -p '{"metadata":{"finalizers":null}}'""")
