@@ -5,6 +5,7 @@
 #include "cli/online/online.h"
 #include "cli/online/plan_view.h"
 #include "cli/online/revisions.h"
+#include "cli/online/spec_table.h"
 #include "cli/online/watch_spec.h"
 #include "engine/base/str.h"
 #include "engine/base/timestamp.h"
@@ -34,40 +35,48 @@ static const struct value *waiting_of(const struct objects *releases)
     return NULL;
 }
 
+static bool waits_somewhere(const struct value *spec)
+{
+    return str_equal(object_text(condition_of(spec, "Ready"), "", "reason", NULL),
+                     "AwaitingApproval");
+}
+
+/* The command takes back that an earlier plan was approved unseen. If this one has what is not
+ * shown, the Spec says so then, with the command for that. */
 static int waits_in_store(const struct target *target, const struct value *spec,
-                          struct error *error)
+                          enum verdict verdict, struct error *error)
 {
     const char *digest = object_text(spec, "", "status", "plan", "digest", NULL);
 
     err_set(error, ERR_NOT_FOUND, "ReleasesStored",
-            "the plan of %s/%s waits in a store of the operator, not at the API server: look at a "
-            "preview, and approve it in the Spec",
-            target->namespace_name, target->name);
+            "the plan of %s/%s waits in a store of the operator, not at the API server: %s",
+            target->namespace_name, target->name,
+            verdict == APPROVE ? "look at a preview, and approve it in the Spec"
+                               : "it cannot be rejected there; change the Spec instead");
     err_hint(error, "kubectl kusion preview %s -n %s", target->name, target->namespace_name);
-    if (*digest && !digest[strspn(digest, "0123456789abcdef")])
+    if (verdict == APPROVE && *digest && !digest[strspn(digest, "0123456789abcdef")])
         err_hint(error,
                  "kubectl patch spec %s -n %s --type=merge -p "
-                 "'{\"spec\":{\"approval\":{\"approvedPlan\":\"%s\"}}}'",
+                 "'{\"spec\":{\"approval\":{\"approvedPlan\":\"%s\",\"approvedUnseen\":false}}}'",
                  target->name, target->namespace_name, digest);
     return ERR_NOT_FOUND;
 }
 
-static int nothing_waits(struct session *session, const struct target *target,
-                         const struct objects *releases, struct error *error)
+static int nothing_waits(const struct target *target, const struct value *spec,
+                         const struct objects *releases, enum verdict verdict, struct error *error)
 {
-    _cleanup_value_ const struct value *spec = NULL;
-
-    if (spec_get(session, target, &spec, NULL) == 0 && revisions_are_stored(spec, releases) &&
-        str_equal(object_text(condition_of(spec, "Ready"), "", "reason", NULL), "AwaitingApproval"))
-        return waits_in_store(target, spec, error);
+    if (waits_somewhere(spec) && revisions_are_stored(spec, releases))
+        return waits_in_store(target, spec, verdict, error);
     err_set(error, ERR_NOT_FOUND, "NothingWaits", "no plan of %s/%s waits for approval",
             target->namespace_name, target->name);
     err_hint(error, "kubectl kusion status %s -n %s", target->name, target->namespace_name);
     return ERR_NOT_FOUND;
 }
 
+/* spec: as it was read before; NULL: only Releases are looked at. */
 static int find_waiting(struct session *session, const struct target *target,
-                        const struct value **ret, struct error *error)
+                        const struct value *spec, enum verdict verdict, const struct value **ret,
+                        struct error *error)
 {
     _cleanup_(objects_done) struct objects releases = {0};
     int r = release_list(session, target, &releases, error);
@@ -75,7 +84,7 @@ static int find_waiting(struct session *session, const struct target *target,
     if (r < 0)
         return r;
     if (!waiting_of(&releases))
-        return nothing_waits(session, target, &releases, error);
+        return nothing_waits(target, spec, &releases, verdict, error);
     *ret = value_ref(waiting_of(&releases));
     return 0;
 }
@@ -230,7 +239,8 @@ static int decide(struct session *session, const struct target *target, enum ver
         r = send_verdict(session, *release, *verdict, *reason, &why);
         if (r == 0)
             return EXIT_DONE;
-        if (!may_have_changed(r) || find_waiting(session, target, &next, NULL) < 0 ||
+        if (!may_have_changed(r) ||
+            find_waiting(session, target, NULL, *verdict, &next, NULL) < 0 ||
             str_equal(digest_of(next), digest_of(*release)))
             return err_copy(error, &why);
         tell_changed(session->cli, *release, next);
@@ -282,8 +292,29 @@ static int decide_named(struct session *session, const char *name, enum verdict 
     if (r == 0)
         r = spec_find(session, &target, &spec, NULL, error);
     if (r == 0)
-        r = find_waiting(session, &target, &release, error);
+        r = find_waiting(session, &target, spec, verdict, &release, error);
     return r < 0 ? r : decide_one(session, &target, verdict, &release, error);
+}
+
+/* At the API server. In a store, each is looked at by itself. */
+static void tell_none_waits(struct session *session)
+{
+    struct output *err = &session->cli->err;
+    _cleanup_(objects_done) struct objects specs = {0};
+    bool is_stored = false;
+
+    spec_list_table(session, session->namespace_name, NULL, &specs, NULL);
+    for (size_t i = 0; i < specs.count; i++)
+        if (waits_somewhere(specs.items[i])) {
+            output_line(err, "The plan of %s waits in a store of the operator.",
+                        object_name(specs.items[i]));
+            output_line(err, "next:  kubectl kusion %s %s -n %s", session->cli->command->name,
+                        object_name(specs.items[i]), session->namespace_name);
+            is_stored = true;
+        }
+    if (!is_stored)
+        output_line(err, "No plan waits for approval in the namespace %s.",
+                    session->namespace_name);
 }
 
 static int decide_all(struct session *session, enum verdict verdict, struct error *error)
@@ -307,8 +338,7 @@ static int decide_all(struct session *session, enum verdict verdict, struct erro
         target_done(&target);
     }
     if (r >= 0 && !releases.count)
-        output_line(&session->cli->err, "No plan waits for approval in the namespace %s.",
-                    session->namespace_name);
+        tell_none_waits(session);
     return r < 0 ? r : code;
 }
 

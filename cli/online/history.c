@@ -113,13 +113,15 @@ int run_history(struct cli *cli, struct error *error)
 
     if (r == 0)
         r = release_list(&session, &target, &releases, error);
-    if (r >= 0 && revisions_are_stored(spec, &releases))
-        return revisions_stored_error(&target, error);
     if (r < 0)
+        return r;
+    if (revisions_are_stored(spec, &releases))
+        r = revisions_stored_error(&target, spec, error);
+    if (r < 0 && !releases.count)
         return r;
     if (str_equal(cli->options.output, "json"))
         show_json(cli, &releases);
     else
         show_table(cli, spec, &releases);
-    return EXIT_DONE;
+    return r < 0 ? r : EXIT_DONE;
 }

@@ -19,21 +19,30 @@ static const struct value *find_revision(const struct objects *releases, int64_t
     return NULL;
 }
 
+/* A record that has no revision yet is of an operation that has just begun. */
 bool revisions_are_stored(const struct value *spec, const struct objects *releases)
 {
+    int64_t attempted = object_int(spec, 0, "status", "lastAttemptedRevision", NULL);
+
     for (size_t i = 0; i < releases->count; i++)
-        if (release_is_record(releases->items[i]))
+        if (release_is_record(releases->items[i]) &&
+            object_int(releases->items[i], INT64_MAX, "status", "revision", NULL) >= attempted)
             return false;
-    return object_int(spec, 0, "status", "lastAttemptedRevision", NULL) > 0;
+    return attempted > 0;
 }
 
-int revisions_stored_error(const struct target *target, struct error *error)
+int revisions_stored_error(const struct target *target, const struct value *spec,
+                           struct error *error)
 {
     err_set(error, ERR_NOT_FOUND, "ReleasesStored",
-            "the Releases of %s/%s are in a store of the operator, not at the API server",
-            target->namespace_name, target->name);
-    err_hint(error, "kusion-operator state releases %s/%s | kubectl kusion show -f -",
-             target->namespace_name, target->name);
+            "the Release of %s/%s for revision %lld is not at the API server: the operator keeps "
+            "Releases in a store, or somebody deleted it",
+            target->namespace_name, target->name,
+            (long long)object_int(spec, 0, "status", "lastAttemptedRevision", NULL));
+    err_hint(
+        error,
+        "kusion-operator state releases %s/%s --state-backend PLACE | kubectl kusion show -f -",
+        target->namespace_name, target->name);
     return ERR_NOT_FOUND;
 }
 
@@ -50,15 +59,16 @@ int revision_get(struct session *session, const struct target *target, int64_t r
 {
     _cleanup_(objects_done) struct objects releases = {0};
     _cleanup_value_ const struct value *spec = NULL;
-    int r = release_list(session, target, &releases, error);
-    const struct value *found = find_revision(&releases, revision);
+    const struct value *found;
+    int r;
 
-    if (r >= 0 && !found)
-        r = spec_get(session, target, &spec, error);
+    spec_get(session, target, &spec, NULL);
+    r = release_list(session, target, &releases, error);
     if (r < 0)
         return r;
+    found = find_revision(&releases, revision);
     if (!found)
-        return revisions_are_stored(spec, &releases) ? revisions_stored_error(target, error)
+        return revisions_are_stored(spec, &releases) ? revisions_stored_error(target, spec, error)
                                                      : not_found(target, revision, error);
     *ret = value_ref(found);
     return 0;
@@ -94,7 +104,7 @@ int revision_before(struct session *session, const struct target *target, const 
     if (r < 0)
         return r;
     if (revisions_are_stored(spec, &releases)) {
-        r = revisions_stored_error(target, error);
+        r = revisions_stored_error(target, spec, error);
         err_hint(error, "kubectl kusion rollback %s@REVISION -n %s", target->name,
                  target->namespace_name);
         return r;

@@ -80,7 +80,10 @@ static int find_release(struct session *session, const struct target *target,
         return revision_get(session, target, target->revision, ret, error);
     if (release_get(session, target->namespace_name, target->name, ret, NULL) == 0)
         return 0;
+    spec_get(session, target, &spec, NULL);
     r = release_list(session, target, &releases, error);
+    if (r >= 0 && revisions_are_stored(spec, &releases))
+        return revisions_stored_error(target, spec, error);
     for (size_t i = releases.count; r == 0 && i-- > 0;)
         if (release_is_record(releases.items[i])) {
             *ret = value_ref(releases.items[i]);
@@ -88,8 +91,6 @@ static int find_release(struct session *session, const struct target *target,
         }
     if (r < 0)
         return r;
-    if (spec_get(session, target, &spec, NULL) == 0 && revisions_are_stored(spec, &releases))
-        return revisions_stored_error(target, error);
     err_set(error, ERR_NOT_FOUND, "NotFound",
             "there is no Release \"%s\" in the namespace %s, and "
             "no Spec of that name that has one",

@@ -56,6 +56,11 @@ def test_a_plan_is_looked_at_and_approved_in_the_spec(world):
     assert f"\nto see it: kubectl kusion preview web -n {world.tenant}\nto approve: kubectl patch spec " in message
     refused = world.kusion("approve", "web", "--yes")
     assert "approve it in the Spec" in refused.stderr
+    assert '"approvedUnseen":false' in refused.stderr
+    rejected = world.kusion("reject", "web", "--yes")
+    assert "change the Spec instead" in rejected.stderr and "approvedPlan" not in rejected.stderr
+    every = world.kusion("approve", "--all", "--yes")
+    assert f"next:  kubectl kusion approve web -n {world.tenant}" in every.stderr
     look, approve = world.next_of(refused)
     seen = type_in(world.cluster, look)
     assert 'data.x = "1"' in seen.stdout, seen.stderr
@@ -79,7 +84,27 @@ def test_a_rollback_names_its_revision(world):
 def test_where_the_releases_are_is_said(world, words):
     world.apply("1").wait("True")
     (command,) = world.next_of(world.kusion(*words))
-    assert command == f"kusion-operator state releases {world.tenant}/web | kubectl kusion show -f -"
-    command = command.replace("kusion-operator", str(PROGRAM)).replace("/web", f"/web {shlex.join(world.flags)}")
+    assert command == (f"kusion-operator state releases {world.tenant}/web --state-backend PLACE | "
+                       "kubectl kusion show -f -")
+    command = command.replace("kusion-operator", str(PROGRAM)).replace("PLACE", shlex.quote(world.flags[1]))
     shown = type_in(world.cluster, command)
     assert f"{world.tenant}/web-1   Apply   revision 1" in shown.stdout, shown.stderr
+
+
+def test_releases_of_the_time_before_the_store_do_not_pass_for_the_last(world):
+    for value in ("1", "2"):
+        world.apply(value).wait("True")
+    path = f"/apis/api.kusion.io/v1/namespaces/{world.tenant}/releases"
+    world.cluster.api.create(path, {
+        "apiVersion": "api.kusion.io/v1", "kind": "Release",
+        "metadata": {"name": "web-1", "namespace": world.tenant, "labels": {"api.kusion.io/generated": "true"}},
+        "spec": {"specRef": {"name": "web"}, "operation": "Apply"}}).must()
+    status = {"revision": 1, "phase": "succeeded", "summary": "of before"}
+    world.cluster.api.patch(f"{path}/web-1/status", {"status": status}).must()
+    history = world.kusion("history", "web")
+    assert "of before" in history.stdout and "revision 2 is not at the API server" in history.stderr
+    assert history.returncode == 1
+    assert world.next_of(world.kusion("show", "web")) and world.next_of(world.kusion("rollback", "web", "--yes"))
+    assert world.kusion("show", "web@1").returncode == 0
+    done = world.kusion("rollback", "web@1", "--yes")
+    assert done.returncode == 0 and world.value() == "1", done.stderr
