@@ -213,6 +213,14 @@ function(terraform_driver)
     target_link_libraries(terraform_driver PRIVATE engine_operation runtimes_file runtimes_terraform)
 endfunction()
 
+# hack/soak random runs it: the lives of test/unit/engine/operation/test_random.c, over a real store.
+function(random_on_server)
+    add_executable(random_on_server EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/random/real_store.c
+        ${PROJECT_SOURCE_DIR}/test/unit/engine/operation/test_random.c ${PROJECT_SOURCE_DIR}/test/unit/suite.c)
+    _our_sources(random_on_server)
+    target_link_libraries(random_on_server PRIVATE fixtures_engine_operation controller)
+endfunction()
+
 # test/health asks it for the health of objects.
 function(health_driver)
     add_executable(health_driver EXCLUDE_FROM_ALL ${PROJECT_SOURCE_DIR}/test/health/driver.c)

@@ -4,6 +4,7 @@
 
 #include "engine/base/str.h"
 #include "engine/state/codec.h"
+#include "engine/store/names.h"
 #include "engine/value/json.h"
 #include "test/unit/suite.h"
 
@@ -211,11 +212,37 @@ static enum store_fault on_call(void *arg, const struct faulty_event *event)
     return FAULT_NONE;
 }
 
+static bool is_real_taken; /* a stage beside another has its medium in memory */
+
+static struct store *attach(const struct fake_store *store)
+{
+    return store->is_real ? real_store_attach() : memory_store_new(store->medium);
+}
+
+/* Of what the life before has left on a server. */
+static void empty(struct store *store)
+{
+    const struct store_call call = {.use = PERMIT_ACT};
+    struct error error = {0};
+
+    for (int kind = 0; kind < DOCUMENT_KINDS; kind++) {
+        _cleanup_(names_done) struct names names = NAMES_INIT;
+        int r = names_list(&names, store, (enum document_kind)kind, &call, &error);
+
+        for (size_t i = 0; i < names.count && r >= 0; i++)
+            r = store_drop(store, &names.items[i], &call, &error);
+        EXPECT_INT(r < 0 ? r : 0, 0, error.message);
+    }
+}
+
 void fake_store_init(struct fake_store *store, struct fake_world *world)
 {
-    *store = (struct fake_store){.world = world};
+    *store = (struct fake_store){.world = world, .is_real = real_store_attach && !is_real_taken};
+    is_real_taken |= store->is_real;
     store->medium = memory_medium_new(&(struct memory_medium_config){.has_locks = true});
-    store->reader = memory_store_new(store->medium);
+    store->reader = attach(store);
+    if (store->is_real)
+        empty(store->reader);
     store->faults = store_faults_new();
     store_faults_watch(store->faults, on_call, store);
 }
@@ -225,6 +252,8 @@ void fake_store_done(struct fake_store *store)
     store->reader->ops->free(store->reader);
     memory_medium_free(store->medium);
     store_faults_free(store->faults);
+    if (store->is_real)
+        is_real_taken = false;
 }
 
 void fake_store_cut(struct fake_store *store, bool is_down)
@@ -236,7 +265,7 @@ void fake_store_cut(struct fake_store *store, bool is_down)
 
 struct store *fake_store_attach(struct fake_store *store)
 {
-    store->store = faulty_store_new(store->faults, memory_store_new(store->medium));
+    store->store = faulty_store_new(store->faults, attach(store));
     store->saves = 0;
     return store->store;
 }

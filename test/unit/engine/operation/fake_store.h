@@ -5,6 +5,8 @@
  * What is changed goes into the world's log as "save a b? c* d! e'" (State's records: an intent,
  * one that is being created, a tainted one, a deposed one), "remove State", "tell" and "untell"
  * (an outcome that could not be recorded). A save whose answer is lost is "lose".
+ *
+ * A program may have a real store in place of the medium: test/random/real_store.c.
  */
 #pragma once
 
@@ -16,6 +18,7 @@
 
 struct fake_store {
     struct fake_world *world;
+    bool is_real; /* in place of the medium */
     struct memory_medium *medium;
     struct store_faults *faults;
     struct store *store;  /* of the process that runs, or NULL */
@@ -27,6 +30,9 @@ struct fake_store {
     bool is_down;                  /* nothing is answered */
     _Atomic bool is_held;          /* nothing happens before this is false */
 };
+
+/* Attaches to the one place that there is. NULL, in programs without it. */
+struct store *real_store_attach(void) __attribute__((weak));
 
 void fake_store_init(struct fake_store *store, struct fake_world *world);
 void fake_store_done(struct fake_store *store);
