@@ -37,6 +37,8 @@ def backend():
     made.close()
 
 
+SUSPECT = 150  # seconds: a Spec that was under way at a kill waits for the others, 120 at most
+
 # ---- Where State is, and how it goes ----
 
 
@@ -350,7 +352,7 @@ class Rolled(Ready):
         self.spec.wait("False")
 
     def check(self):
-        eventually(lambda: (self.spec.condition() or {}).get("reason") == "StateLost")
+        eventually(lambda: (self.spec.condition() or {}).get("reason") == "StateLost", SUSPECT)
 
     def way_out(self):
         self.apply(self.thing("d", place=1), self.map("b", "3"))
@@ -368,7 +370,7 @@ class Emptied(Ready):
         self.spec.wait("False")
 
     def check(self):
-        eventually(lambda: (self.spec.condition() or {}).get("reason") == "StateLost")
+        eventually(lambda: (self.spec.condition() or {}).get("reason") == "StateLost", SUSPECT)
         assert not self.there("a") and not self.there("b")
 
     def way_out(self):
