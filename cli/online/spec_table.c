@@ -47,55 +47,21 @@ static bool find_columns(const struct value *table, size_t ret_at[N_COLUMNS])
     return true;
 }
 
-static void add_member(struct value_builder *b, const char *key, const struct value *value)
-{
-    value_key(b, key);
-    value_add(b, value);
-}
-
-static void add_condition(struct value_builder *b, const char *type, const struct value *status,
-                          const struct value *reason)
-{
-    value_begin_object(b);
-    value_key(b, "type");
-    value_add_string(b, type);
-    add_member(b, "status", status);
-    add_member(b, "reason", reason);
-    value_end_object(b);
-}
-
-/* NULL: a value that no Spec can have. */
+/* NULL: it is nested too deep. */
 static const struct value *spec_of(const struct value *row, const size_t at[N_COLUMNS])
 {
-    _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
     const struct value *cells[N_COLUMNS];
 
     for (size_t i = 0; i < N_COLUMNS; i++)
         cells[i] = value_at(value_get(row, "cells"), at[i]);
-    value_begin_object(b);
-    add_member(b, "metadata", value_path(row, "object", "metadata", NULL));
-    value_key(b, "spec");
-    value_begin_object(b);
-    add_member(b, "suspend", cells[COLUMN_SUSPENDED]);
-    value_end_object(b);
-    value_key(b, "status");
-    value_begin_object(b);
-    value_key(b, "conditions");
-    value_begin_array(b);
-    add_condition(b, "Ready", cells[COLUMN_READY], cells[COLUMN_REASON]);
-    add_condition(b, "Reconciling", cells[COLUMN_RECONCILING], NULL);
-    value_end_array(b);
-    add_member(b, "objects", cells[COLUMN_OBJECTS]);
-    add_member(b, "summary", cells[COLUMN_SUMMARY]);
-    add_member(b, "lastAppliedRevision", cells[COLUMN_REVISION]);
-    add_member(b, "observedGeneration", cells[COLUMN_OBSERVED]);
-    value_key(b, "driftCorrections");
-    value_begin_object(b);
-    add_member(b, "count", cells[COLUMN_DRIFT]);
-    value_end_object(b);
-    value_end_object(b);
-    value_end_object(b);
-    return value_finish(b);
+    return value_pack(
+        "{s:v, s:{s:v}, s:{s:[{s:s, s:v, s:v}, {s:s, s:v}], s:v, s:v, s:v, s:v, s:{s:v}}}",
+        "metadata", value_path(row, "object", "metadata", NULL), "spec", "suspend",
+        cells[COLUMN_SUSPENDED], "status", "conditions", "type", "Ready", "status",
+        cells[COLUMN_READY], "reason", cells[COLUMN_REASON], "type", "Reconciling", "status",
+        cells[COLUMN_RECONCILING], "objects", cells[COLUMN_OBJECTS], "summary",
+        cells[COLUMN_SUMMARY], "lastAppliedRevision", cells[COLUMN_REVISION], "observedGeneration",
+        cells[COLUMN_OBSERVED], "driftCorrections", "count", cells[COLUMN_DRIFT]);
 }
 
 /* false: it is no Table with our columns. */
