@@ -13,6 +13,7 @@ from kusion_e2e.controller import Controller
 from kusion_e2e.kinds import create, new_release, path_of
 from kusion_e2e.long import takes_long
 from kusion_e2e.specs import Spec, config_map, held, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 GROUP = "admissionregistration.k8s.io/v1"
@@ -247,6 +248,7 @@ def test_kustomize_controller_1231_one_bad_resource_does_not_hold_back_the_other
 
 def test_tofu_controller_271_a_plan_larger_than_an_object_is_kept(team):
     """A plan of more than 1 MiB could not be stored. Here it is of twice 900 KiB, which cannot be packed."""
+    need_objects()
     def large():
         return [team.config(f"c{i}", a=os.urandom(75 << 10).hex()) for i in range(6)]
 

@@ -31,6 +31,7 @@ def secret(namespace):
 
 
 def test_waits_and_goes_on_when_the_release_is_approved(spec):
+    need_objects()
     spec.apply([config_map("a", spec.namespace), config_map("b", spec.namespace)])
     release = spec.waiting(create=2)
     assert spec.data("a") is None
@@ -49,6 +50,7 @@ def test_waits_and_goes_on_when_the_release_is_approved(spec):
 
 
 def test_the_commands_of_the_message_show_the_plan_and_approve_it(spec):
+    need_objects()
     spec.apply([config_map("a", spec.namespace)])
     spec.waiting()
     look, approve = re.search("\nto see it: kubectl (.*)\nto approve: kubectl (.*)",
@@ -69,6 +71,7 @@ def test_the_commands_of_the_page_show_the_plan_and_approve_it(controlled, tenan
 
 
 def test_the_command_of_the_page_rejects(controlled, tenant):
+    need_objects()
     spec = Approved(controlled, tenant, "web").apply([config_map("a", tenant)])
     name = spec.waiting()["metadata"]["name"]
     _, _, reject = snippets("approval.md", __file__)

@@ -9,6 +9,7 @@ from kusion_e2e.approved import Approved
 from kusion_e2e.paths import ROOT
 from kusion_e2e.shell import type_in
 from kusion_e2e.specs import config_map, resource
+from kusion_e2e.state_backend import need_objects
 
 SAFE, EVIL = "registry.example/app:1", "evil.example/backdoor:1"
 FILLER = {f"a{n:03}": "x" for n in range(300)}
@@ -21,6 +22,7 @@ def spec(controlled, tenant):
 
 def shown(spec):
     """What the CLI shows of the plan that waits."""
+    need_objects()
     name = spec.waiting()["metadata"]["name"]
     result = type_in(spec.cluster, f"kubectl kusion show {name} -n {spec.namespace} --full")
     assert result.returncode == 0, result

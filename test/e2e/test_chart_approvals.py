@@ -9,6 +9,7 @@ from kusion_e2e.chart import OWN, RELEASE
 from kusion_e2e.paths import CHART
 from kusion_e2e.rights import wait_until_may
 from kusion_e2e.specs import config_map
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 APPROVER, EDITOR = "approver@example.com", "editor@example.com"
@@ -37,6 +38,7 @@ class Tried:
 
 @pytest.fixture
 def tried(controlled, tenant):
+    need_objects()
     made = controlled.helm("template", RELEASE, CHART, "-n", OWN, "--set=approvalPolicy.enabled=true",
                            f"--set=controller.watchNamespace={tenant},fullnameOverride=kusion",
                            "--show-only=templates/approvalpolicy.yaml").stdout

@@ -9,6 +9,7 @@ import pytest
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.shell import type_in
 from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 GUARD_DISABLED = {"api.kusion.io/deletion-guard": "disabled"}
@@ -87,6 +88,7 @@ def wait_gone(spec):
 
 
 def test_a_namespace_waits_for_what_others_made_in_it(controlled, tenant, space):
+    need_objects()
     spec = Spec(controlled, tenant).apply([namespace(space), config_map("ours", space),
                                            config_map("beside", tenant)])
     spec.wait("True")

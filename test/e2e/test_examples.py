@@ -10,6 +10,7 @@ from kusion_e2e.controller import STATE
 from kusion_e2e.paths import ROOT
 from kusion_e2e.rights import account, may, wait_until_may
 from kusion_e2e.specs import Spec, config_map, resource
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 TEAM = "team-a"
@@ -354,6 +355,7 @@ def decide(team, user, release, **fields):
 
 def test_authors_get_nothing_done_without_an_approver(approvals):
     """All ways that an author could try: one after another, on one Spec."""
+    need_objects()
     team = approvals
     assert not write(team, AUTHOR, spec_of(), "--field-manager=author")
     spec = Approved(team, TEAM, "shown")

@@ -11,6 +11,7 @@ from kusion_e2e.forwarder import Forwarder
 from kusion_e2e.kinds import path_of
 from kusion_e2e.long import sampled
 from kusion_e2e.specs import Spec, config_map, held
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.wait import eventually
 
 from test_other_clusters import (SECRET, at, fails, get, kubeconfig_of, notices, port_of, put_secret,
@@ -253,6 +254,7 @@ def test_an_operation_goes_on_or_says_why_not(far, operator, stage, exchange, is
 
 def test_an_approval_is_of_one_cluster(far):
     """The plan was shown for the cluster that the Secret led to: it is not carried out in another."""
+    need_objects()
     far.lead(far.of(far.there))
     far.spec.apply([config_map("a", far.name)], **at(), retryInterval="1s", approval={"mode": "Manual"})
 

@@ -12,6 +12,7 @@ from kusion_e2e.chart import NAME, OWN
 from kusion_e2e.kinds import new_release, path_of
 from kusion_e2e.rights import account, wait_until_may
 from kusion_e2e.specs import config_map
+from kusion_e2e.state_backend import need_objects
 from kusion_e2e.tenancy import DEPLOYER, RBAC, ApiAs, forge_record
 from kusion_e2e.wait import eventually
 
@@ -107,6 +108,7 @@ class TestWithTheRightToMakeReleases:
 
     def test_many_of_them_do_not_hide_the_one_that_waits(self, tenancy, author, tenant):
         """They look newer. Each reconcile reads a few of them, and not all."""
+        need_objects()
         spec = Approved(tenancy.cluster, author.namespace, "hidden")
         spec.apply([config_map("hidden", author.namespace)], serviceAccountName=DEPLOYER)
         release, owner = spec.waiting(create=1), spec.get()
