@@ -124,8 +124,7 @@ int spec_list_table(struct session *session, const char *namespace_name, const c
     if (r >= 0 && is_table)
         return 0;
     objects_done(ret);
-    /* What has to do with neither the Table nor the kind is no better when it is asked for again.
-     */
+    /* A list of whole Specs would fail in the same way. */
     if (r == ERR_UNAVAILABLE || r == ERR_TIMEOUT || r == ERR_CANCELLED ||
         r == ERR_UNAUTHENTICATED || r == ERR_FORBIDDEN)
         return err_copy(error, &problem);

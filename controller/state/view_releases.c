@@ -23,7 +23,6 @@ static const struct value *release_of(const struct release_record *record,
         head->to_revision ? value_pack("I", head->to_revision) : NULL;
     _cleanup_value_ const struct value *status =
         record->status ? value_ref(record->status) : value_pack("{}");
-
     _cleanup_value_ const struct value *release = value_pack(
         "{s:s, s:s, s:{s:s, s:s, s:{s:s}, s:v?}, s:{s:{s:s}, s:s, s:v?, s:v?}, s:v}", "apiVersion",
         "api.kusion.io/v1", "kind", "Release", "metadata", "namespace", head->spec.namespace_name,
@@ -69,29 +68,25 @@ static int add_releases(const struct state_side *side, const struct spec_key *sp
                         struct buf *to, struct error *error)
 {
     _cleanup_(value_builder_free_p) struct value_builder *b = value_builder_new();
-    _cleanup_value_ const struct value *list = NULL;
+    _cleanup_value_ const struct value *items = NULL, *list = NULL;
     struct error damage = {0};
     int r = 0;
 
-    value_begin_object(b);
-    value_key(b, "apiVersion");
-    value_add_string(b, "v1");
-    value_key(b, "kind");
-    value_add_string(b, "List");
-    value_key(b, "items");
     value_begin_array(b);
     for (size_t i = revisions->count; i > 0 && r >= 0; i--)
         r = add_release(side, spec, revisions->items[i - 1], call, b, &damage, error);
     if (r < 0)
         return r;
     value_end_array(b);
-    value_end_object(b);
-    r = value_builder_finish(b, &list, error);
+    r = value_builder_finish(b, &items, error);
     if (r < 0)
         return r;
-    json_write(to, list, JSON_PRETTY);
-    buf_add_str(to, "\n");
-    if (buf_overflowed(to)) {
+    list = value_pack("{s:s, s:s, s:v}", "apiVersion", "v1", "kind", "List", "items", items);
+    if (list) {
+        json_write(to, list, JSON_PRETTY);
+        buf_add_str(to, "\n");
+    }
+    if (!list || buf_overflowed(to)) {
         buf_reset(to);
         return err_set(error, ERR_TOO_LARGE, "TooLarge", "the Releases are too large for one List");
     }
